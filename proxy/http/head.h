@@ -84,6 +84,7 @@ class FieldList {
 
   // A field of our own; the views must outlive the message. False when the list is full.
   bool add(std::string_view name, std::string_view value);
+  bool add(std::string_view name, std::string_view value, HeaderId id);
 
   void remove(size_t at) { fields_[at].removed_ = true; }
   // Marks every field with this id; returns how many.

@@ -1,0 +1,67 @@
+// One socket on one loop.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "proxy/base/buffer.h"
+#include "proxy/base/fd.h"
+#include "proxy/net/event_loop.h"
+#include "proxy/net/transport.h"
+
+namespace flamegate::proxy {
+
+// Told when a connection may be read or written again.
+class ConnectionEvents {
+ public:
+  // Any number of times, after each edge of epoll. Never comes from inside a call to the connection.
+  // The connection must not be destroyed here: hand its owner to deleteLater.
+  virtual void onReady() = 0;
+
+ protected:
+  ~ConnectionEvents() = default;
+};
+
+// Reads into buffers and writes from pieces; waits only by edges. Back-pressure is not reading.
+// Owner: a session. Thread: its loop's. Ends: with its owner, which closes the descriptor.
+class Connection {
+ public:
+  // Call start() before anything else. `writable`: false for a connect in progress.
+  Connection(EventLoop& loop, UniqueFd fd, ConnectionEvents& events, bool writable);
+
+  // Before start(): lets a transport built over `fd()` and `readiness()` carry the bytes.
+  void setTransport(std::unique_ptr<Transport> transport) { transport_ = std::move(transport); }
+  Result<> start();
+
+  // Appends up to the room that `into` has after preparing `room` bytes.
+  IoResult read(Buffer& into, size_t room);
+  // Writes the pieces in order; may be short.
+  IoResult write(std::span<const iovec> pieces);
+  IoResult write(std::string_view bytes);
+
+  bool readable() const { return ready_.readable; }
+  bool writable() const { return ready_.writable; }
+  bool peerClosed() const { return ready_.peer_closed; }
+
+  // Ends our direction (FIN, after close_notify with TLS).
+  void closeWrite();
+  // Makes close() send RST, so that the peer sees the message broken off.
+  void resetOnClose();
+
+  int fd() const { return fd_.get(); }
+  Readiness& readiness() { return ready_; }
+  Transport* transport() { return transport_.get(); }
+  bool secure() const { return transport_ != nullptr; }
+
+ private:
+  static void onEvent(void* self, short events);
+
+  EventLoop& loop_;
+  ConnectionEvents& events_;
+  UniqueFd fd_;  // closed after watch_ has gone
+  Readiness ready_;
+  std::unique_ptr<Transport> transport_;
+  Watch watch_;
+};
+
+}  // namespace flamegate::proxy
