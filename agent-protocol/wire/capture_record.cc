@@ -18,6 +18,8 @@ constexpr size_t kTextBytesMax = 256;
 constexpr size_t kNameBytesMax = 64;
 constexpr size_t kRouteBytesMax = 512;
 constexpr size_t kKidsMax = 4;
+constexpr size_t kProductBytesMax = 65;  // of the acknowledgement's grammar, as the next two
+constexpr size_t kCapBytesMax = 16;
 constexpr size_t kCapsMax = 16;
 constexpr size_t kChangesMax = 24;
 
@@ -67,9 +69,9 @@ void putTexts(json& object, const char* key, const std::vector<std::string>& tex
 
 json ackToJson(const CaptureRecord::AckSummary& ack) {
   json object = {{"state", ackStateName(ack.state)}};
-  if (!ack.agent.empty()) object["agent"] = cleanText(ack.agent, kTextBytesMax);
-  if (!ack.runtime.empty()) object["runtime"] = cleanText(ack.runtime, kTextBytesMax);
-  putTexts(object, "caps", ack.caps, kCapsMax, kNameBytesMax);
+  if (!ack.agent.empty()) object["agent"] = cleanText(ack.agent, kProductBytesMax);
+  if (!ack.runtime.empty()) object["runtime"] = cleanText(ack.runtime, kProductBytesMax);
+  putTexts(object, "caps", ack.caps, kCapsMax, kCapBytesMax);
   return object;
 }
 
@@ -80,9 +82,9 @@ void readAck(JsonFields& fields, CaptureRecord& record) {
   CaptureRecord::AckSummary& read = record.ack.emplace();
   std::string state;
   ack.readText("state", kNameBytesMax, state);
-  ack.readText("agent", kTextBytesMax, read.agent);
-  ack.readText("runtime", kTextBytesMax, read.runtime);
-  ack.readTexts("caps", kCapsMax, kNameBytesMax, read.caps);
+  ack.readText("agent", kProductBytesMax, read.agent);
+  ack.readText("runtime", kProductBytesMax, read.runtime);
+  ack.readTexts("caps", kCapsMax, kCapBytesMax, read.caps);
   const auto known = parseAckState(state);
   if (!ack.ok() || !known) return fields.reject();
   read.state = *known;
