@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ namespace flamegate::control {
 using Millis = std::chrono::milliseconds;
 using Micros = std::chrono::microseconds;
 using WallTime = std::chrono::sys_time<Millis>;  // Unix time, UTC
+using WallClock = std::function<WallTime()>;
+WallTime systemWallTime();
 
 // Where a profile stands. Stored and Failed are final ("settled").
 enum class ProfileState : unsigned char {
@@ -55,6 +58,10 @@ std::optional<Trigger> findTrigger(std::string_view name);
 std::optional<ProfileMode> findProfileMode(std::string_view name);
 std::optional<ProfileKind> findProfileKind(std::string_view name);
 
+inline constexpr size_t kProfileIdSize = 20;
+// Whether the text is 20 characters [0-9a-z].
+bool isProfileId(std::string_view id);
+
 // Samples that were due, that were taken and that were lost.
 struct Ticks {
   uint64_t expected = 0;
@@ -84,7 +91,7 @@ struct ThreadStates {
 // The metadata of one profile: a plain value. Unknown is an empty optional or an empty string, and
 // absent from the JSON. Strings hold UTF-8; other bytes are replaced when JSON is written.
 struct ProfileRecord {
-  std::string id;  // 20 characters [0-9a-z]
+  std::string id;  // see isProfileId
   ProfileKind kind = ProfileKind::Request;
   ProfileState state = ProfileState::Running;
   std::optional<FailReason> reason;  // with Failed only

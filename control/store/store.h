@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,7 +21,7 @@
 
 namespace flamegate::control {
 
-class StoreBackend;
+class ProfileKeeper;
 class StoreOperation;
 
 // A pin keeps a profile this long; sweeps renew it while it stands.
@@ -42,7 +43,7 @@ struct RevokedToken {
 
 struct StoreStats {
   std::string_view kind;  // "memory", "embedded", "redis"
-  bool available = true;  // the last attempt to reach the medium worked
+  bool available = true;  // no trouble since the last write that worked (sweeps write, too)
   std::string trouble;    // the latest failure's text while not available
   uint64_t profiles = 0;
   uint64_t pinned = 0;
@@ -64,12 +65,12 @@ struct QueueLimits {
   std::chrono::milliseconds sweep_every{10'000};  // zero: only on request
 };
 
-// The asynchronous front of one backend (memory, embedded SQLite, Redis).
+// The asynchronous front of the store, whatever its medium: memory, embedded SQLite or Redis.
 //
 // Every call takes its arguments over, returns at once and calls `done` exactly once: on the store's
-// thread, or, when the queue is full or a value is over its limit, on the caller's before the call
-// returns. `done` must not block, throw or call into its Store's destructor: it posts the result,
-// which it owns, to the caller's own loop. Calls of one thread take effect, and call back, in order.
+// thread, or, when the queue is full, on the caller's before the call returns. `done` must not
+// block, throw or end its Store: it posts the result, which it owns, to the caller's own loop. Calls
+// of one thread take effect, and call back, in order.
 //
 // Errors: NotFound (no such profile, or it has expired), TooLarge (body or metadata), Malformed (a
 // cursor or an id), Unsupported (pins while they are switched off), Full (queue, disk or Redis's
@@ -82,7 +83,7 @@ struct QueueLimits {
 // Ends: the destructor refuses new calls, works the queue off, then joins the thread.
 class Store {
  public:
-  explicit Store(std::unique_ptr<StoreBackend> backend, QueueLimits limits = {});
+  explicit Store(std::unique_ptr<ProfileKeeper> keeper, QueueLimits limits = {});
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
@@ -127,14 +128,22 @@ class Store {
 
   template <typename T, typename Work>
   void submit(bool writes, size_t bytes, Done<T> done, Work work);
-  void enqueue(std::unique_ptr<StoreOperation> operation);
+  bool enqueue(std::unique_ptr<StoreOperation>& operation);
   void runThread();
-  Operations takeBatch();
-  void runBatch(Operations& batch);
-  void runWrites(Operations& batch);
+  Operations takeBatch(std::chrono::steady_clock::time_point until);
+  void runBatch(Operations batch);
+  void runWrites(std::span<std::unique_ptr<StoreOperation>> writes);
+  std::chrono::steady_clock::time_point runSweep();
+  void note(const proxy::Error* failure, bool wrote);
+  void fillStats(StoreStats& stats) const;
 
   const QueueLimits limits_;
-  const std::unique_ptr<StoreBackend> backend_;  // store thread only
+
+  // The store's thread only.
+  const std::unique_ptr<ProfileKeeper> keeper_;
+  bool available_ = true;
+  std::string trouble_;
+  uint64_t failures_ = 0;
 
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -143,7 +152,7 @@ class Store {
   bool stopping_ = false;    // guarded by mutex_
   std::atomic<uint64_t> queue_refused_{0};
 
-  std::thread thread_;  // last: starts when all else stands
+  std::thread thread_;  // last: it starts when all else stands
 };
 
 }  // namespace flamegate::control
