@@ -18,7 +18,6 @@ int32_t clampLine(int64_t line) {
 
 ProfileBuilder::ProfileBuilder() {
   nodes_.intern(Node{});
-  profile_.threads.push_back(0);
   thread_of_name_.push_back(0);
 }
 

@@ -28,12 +28,17 @@ inline constexpr NodeId kRootNode = 0;
 // What the thread did while the sample lasted. Unknown: the source does not say, as is usual for
 // profiles of CPU time.
 enum class State : uint8_t { Running, Waiting, Gil, Gc, Unknown };
-inline constexpr size_t kStateCount = 5;
 
 // "running", "waiting", "gil", "gc"; "" for Unknown.
 std::string_view stateName(State state);
 // Also the words of other profilers ("runnable", "lock", "gvl", …); nothing for any other text.
 std::optional<State> findState(std::string_view name);
+
+// Viewers know four states: Unknown is shown as Running.
+inline constexpr size_t kShownStateCount = 4;
+inline size_t shownState(State state) {
+  return state == State::Unknown ? 0 : static_cast<size_t>(state);
+}
 
 struct ValueType {
   StringId type = 0;
@@ -98,8 +103,16 @@ struct Samples {
 struct Loss {
   uint64_t truncated_stacks = 0;
   uint64_t cut_strings = 0;
-  uint64_t bad_lines = 0;  // of a text format
-  uint64_t first_bad_line = 0;
+  uint64_t bad_lines = 0;       // of a text format
+  uint64_t first_bad_line = 0;  // from 1; 0: none
+
+  bool any() const { return truncated_stacks + cut_strings + bad_lines > 0; }
+  void add(const Loss& other) {
+    truncated_stacks += other.truncated_stacks;
+    cut_strings += other.cut_strings;
+    bad_lines += other.bad_lines;
+    if (first_bad_line == 0) first_bad_line = other.first_bad_line;
+  }
 };
 
 struct Profile {
@@ -107,8 +120,8 @@ struct Profile {
   std::vector<ValueType> value_types;
   std::vector<Function> functions;
   std::vector<Frame> frames;
-  std::vector<Node> nodes;
-  std::vector<StringId> threads;
+  std::vector<Node> nodes = {Node{}};
+  std::vector<StringId> threads = {0};
   SequencePool<Label> label_sets;
   Samples samples;
   std::vector<StringId> comments;

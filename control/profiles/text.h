@@ -4,9 +4,9 @@
 
 #include <charconv>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace flamegate::control {
 
@@ -31,7 +31,7 @@ void appendJsonString(std::string* out, std::string_view text);
 
 // [1,2,3]
 template <typename Integer>
-void appendJsonArray(std::string* out, std::span<const Integer> values) {
+void appendJsonArray(std::string* out, const std::vector<Integer>& values) {
   out->push_back('[');
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) out->push_back(',');
