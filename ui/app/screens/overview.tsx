@@ -1,0 +1,149 @@
+// The newest profiles, and the switch that records this visitor's next requests.
+
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { asApiError, getJson, send } from '../core/api';
+import { clock, count, duration, figure } from '../core/format';
+import { useResource, useTicker } from '../core/resource';
+import { href, profileHref } from '../core/router';
+import { rights, status } from '../core/status';
+import type { ProfilePage, Session } from '../model/types';
+import { Dot, Failure, Loading, RouteName, StateText, statusClass, Unreachable } from '../parts/bits';
+import { FirstProfile } from '../parts/first';
+import { isLive } from './profiles/list';
+
+const kNewest = 'profiles?limit=12';
+const kRefreshMs = 3000;
+const kRetryS = 15;
+
+export function Overview() {
+  const newest = useResource(kNewest, (abort) => getJson<ProfilePage>(kNewest, abort));
+  const [page, setPage] = useState<ProfilePage | null>(null);
+  useEffect(() => setPage(newest.data), [newest.data]);
+  const refresh = useCallback(async (abort: AbortSignal) => setPage(await getJson<ProfilePage>(kNewest, abort)), []);
+  useTicker(newest.data ? kRefreshMs : null, refresh);
+  if (newest.error && !page && !newest.error.unreachable) return <Failure error={newest.error} retry={newest.reload} />;
+  return (
+    <>
+      <h1 class="vh">Overview</h1>
+      {newest.error && <Unreachable error={newest.error} at={newest.at} retry={newest.reload} every={kRetryS} />}
+      <div class="cols">
+        <section class="sect">
+          <h2>
+            Newest profiles {page && <small>{count(page.profiles.length)} of {count(page.total)}</small>}
+            <span class="end"><a href={href('profiles')}>All profiles</a></span>
+          </h2>
+          {!page && !newest.error && <Loading what="profiles" />}
+          {page && (page.profiles.length > 0 ? <NewestTable page={page} /> : <FirstProfile />)}
+        </section>
+        <div class="right">
+          <SessionBox />
+          <StatusBox />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function NewestTable({ page }: { page: ProfilePage }) {
+  return (
+    <table class="flush newest">
+      <thead class="vh">
+        <tr><th>Started</th><th>Route</th><th>Status</th><th>Trigger</th><th>Total</th></tr>
+      </thead>
+      <tbody>
+        {page.profiles.map((meta) => (
+          <tr key={meta.id}>
+            <td class="nw sec">{meta.started_at && clock(new Date(meta.started_at), false)}</td>
+            <td class="r"><a class="quiet" href={profileHref(meta.id)}><RouteName meta={meta} /></a></td>
+            <td class={`num opt ${statusClass(meta.status)}`}>{meta.status}</td>
+            <td class="sec opt">{meta.trigger}</td>
+            <td class="num">{isLive(meta) || meta.state === 'failed' ? <StateText meta={meta} /> : `${figure(meta.duration_ms ?? 0)} ms`}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const kSessionKey = 'flamegate-session';
+const kMinutes = 15;
+
+// The cookie itself is out of a script's reach; what the server said about it is kept beside it.
+function storedSession(): Session | null {
+  try {
+    const session = JSON.parse(sessionStorage.getItem(kSessionKey) ?? 'null') as Session | null;
+    return session && Date.parse(session.expires_at) > Date.now() ? session : null;
+  } catch {
+    return null;
+  }
+}
+
+function storeSession(session: Session | null): void {
+  try {
+    if (session) sessionStorage.setItem(kSessionKey, JSON.stringify(session));
+    else sessionStorage.removeItem(kSessionKey);
+  } catch {
+    // Without storage the countdown is lost when the page is left; the session is not.
+  }
+}
+
+function SessionBox() {
+  const [session, setSession] = useState(storedSession);
+  const [failure, setFailure] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [, setNow] = useState(0);
+  useEffect(() => {
+    if (!session) return;
+    const timer = setInterval(() => (Date.parse(session.expires_at) > Date.now() ? setNow(Date.now()) : setSession(null)), 1000);
+    return () => clearInterval(timer);
+  }, [session]);
+  const act = async (work: () => Promise<Session | null>) => {
+    setBusy(true);
+    try {
+      const next = await work();
+      storeSession(next);
+      setSession(next);
+      setFailure('');
+    } catch (error) {
+      setFailure(asApiError(error).message);
+    }
+    setBusy(false);
+  };
+  const start = () => act(() => send<Session>('POST', 'session', { minutes: kMinutes }));
+  const stop = () => act(async () => (await send('DELETE', 'session'), null));
+  const allowed = rights.value.has('trigger');
+  return (
+    <section class="sect">
+      <h2>Record this session</h2>
+      {session ? (
+        <p><Dot kind="rec" /> recording, {duration((Date.parse(session.expires_at) - Date.now()) / 1000)} left <span class="u">at most {count(session.requests)} requests</span></p>
+      ) : (
+        <p class="sec">Every page and API call of this browser is profiled for {kMinutes} minutes. Scripts, styles, fonts and images are left out.</p>
+      )}
+      <div class="row">
+        {!session && <button class="btn main" type="button" disabled={!allowed || busy} onClick={() => void start()}>Record {kMinutes} min</button>}
+        <button class="btn" type="button" disabled={!allowed || busy} onClick={() => void stop()}>Stop recording</button>
+        {!allowed && status.value && <span class="dim">needs the right <code>trigger</code></span>}
+      </div>
+      {failure && <p class="danger" role="alert">{failure}</p>}
+    </section>
+  );
+}
+
+function StatusBox() {
+  const known = status.value;
+  return (
+    <section class="sect">
+      <h2>This console</h2>
+      {known ? (
+        <dl class="dl">
+          <dt>your rights</dt>
+          <dd>{known.rights?.join(', ') || 'none'}</dd>
+          {known.version && <><dt>version</dt><dd>{known.version}</dd></>}
+        </dl>
+      ) : (
+        <p class="dim">The status could not be read.</p>
+      )}
+    </section>
+  );
+}
