@@ -55,14 +55,14 @@ static void walk(const PyThreadState *thread, const _PyInterpreterFrame *frame, 
     const _PyStackChunk *chunk = thread->datastack_chunk;
     stack->count = 0;
     stack->truncated = 0;
-    for (; frame != NULL; frame = frame->previous) {
-        if (!frame_readable(&chunk, frame)) {
+    for (int steps = 0; frame != NULL; steps++, frame = frame->previous) {
+        if (steps == 2 * FG_FRAMES_MAX || !frame_readable(&chunk, frame)) {
             stack->count = 0;
             return;
         }
 #if PY_VERSION_HEX >= 0x030C0000
         if (frame->owner == FRAME_OWNED_BY_CSTACK) {
-            continue;  // the trampoline between C and Python: no code of the application
+            continue;  // between C and Python, at most one for each frame: no code of the application
         }
 #endif
         if (stack->count == FG_FRAMES_MAX) {
