@@ -1,0 +1,542 @@
+#include "proxy/exchange/exchange.h"
+
+#include "proxy/base/strings.h"
+#include "proxy/exchange/failure.h"
+#include "proxy/http/http1_writer.h"
+#include "proxy/route/path.h"
+
+namespace flamegate::proxy {
+namespace {
+
+// Content moved in one turn; then other exchanges get theirs.
+constexpr size_t kTurnBytesMax = 512 * 1024;
+constexpr Duration kTunnelIdle = std::chrono::hours(1);
+// For requests to control, which have no route. It may hold one for a minute (`wait`).
+constexpr Duration kControlConnect = std::chrono::seconds(5);
+constexpr Duration kControlResponse = std::chrono::seconds(75);
+constexpr std::string_view kRetryAfterSeconds = "1";
+
+}  // namespace
+
+Exchange::Exchange(EventLoop& loop)
+    : loop_(loop), timer_(loop.timers(),
+                          [](void* self) {
+                            auto* exchange = static_cast<Exchange*>(self);
+                            exchange->expired_ = true;
+                            exchange->advance();
+                          },
+                          this) {}
+
+Exchange::~Exchange() = default;
+
+void Exchange::begin(ServerStream& stream, WorkerContext& context) {
+  stream_ = &stream;
+  context_ = &context;
+  ++context.exchanges;
+  context.counters.requests.add();
+  context.counters.requests_active.add();
+  record_ = {};
+  record_.started = clock();
+  route_ = nullptr;
+  pool_ = nullptr;
+  total_deadline_ = {};
+  retries_left_ = 0;
+  filter_at_ = 0;
+  step_ = Step::Route;
+  deadline_ = Deadline::None;
+  expired_ = upstream_failed_ = fresh_needed_ = other_endpoint_ = content_sent_ = false;
+  request_done_ = head_sent_ = transform_ended_ = tunnel_closed_up_ = false;
+}
+
+void Exchange::reset() {
+  if (step_ != Step::Done) abandon("client-gone");
+  --context_->exchanges;
+  context_->counters.requests_active.subtract();
+  stream_ = nullptr;
+  context_ = nullptr;
+}
+
+TimePoint Exchange::clock() const {
+  return context_->access_log != nullptr || filter_state_ != nullptr ? monotonicNow() : loop_.now();
+}
+
+void Exchange::onRequest() {
+  original_target_ = request().target;
+  advance();
+}
+
+// A connection may be free now.
+void Exchange::resume() {
+  if (step_ == Step::Waiting) step_ = Step::Acquire;
+  advance();
+}
+
+void Exchange::resumeFilters() {
+  if (step_ == Step::Filter) advance();
+}
+
+void Exchange::advance() {
+  while (step()) {
+  }
+  stream_->finishTurn();
+}
+
+bool Exchange::step() {
+  if (expired_) return onDeadline();
+  if (stream_->failure() != nullptr && step_ != Step::Done) return onClientFailure();
+  switch (step_) {
+    case Step::Route: return routeRequest();
+    case Step::Filter: return runFilters();
+    case Step::Acquire: return acquire();
+    case Step::Waiting: return false;
+    case Step::Relay: return relay();
+    case Step::Tunnel: return tunnel();
+    case Step::Reply: return sendReply();
+    case Step::Done: return false;
+  }
+  return false;
+}
+
+// ---- Before the application ---------------------------------------------------------------------
+
+bool Exchange::routeRequest() {
+  RequestHead& head = request();
+  step_ = Step::Filter;
+  if (head.method == Method::Connect) return replyWith({.status = 405, .reason = "connect"});
+  path_ = head.path();
+  if (!isPlainPath(path_)) {
+    auto normal = normalizePath(path_);
+    if (!normal) return replyWith({.status = 400, .reason = "path-escape"});
+    normal_path_ = std::move(*normal);
+    path_ = normal_path_;
+  }
+  const Router& router = *context_->snapshot->router;
+  const auto found = router.find(head, path_);
+  if (!found) return true;
+  route_ = &config().routes[*found];
+  if (route_->redirect) return true;
+  pool_ = context_->pools[route_->cluster_index].get();
+  retries_left_ = route_->retry.attempts;
+  if (route_->timeout.total) total_deadline_ = record_.started + *route_->timeout.total;
+  if (route_->rewrite) head.target = router.rewrite(*found, head.target, rewritten_);
+  if (route_->body_bytes_max && head.framing == Framing::Length &&
+      head.content_length > *route_->body_bytes_max) {
+    return replyWith({.status = 413, .reason = "request-too-large"});
+  }
+  return true;
+}
+
+void Exchange::forwardTo(size_t cluster) {
+  route_ = nullptr;
+  pool_ = context_->pools[cluster].get();
+}
+
+bool Exchange::runFilters() {
+  for (; filter_at_ < context_->filters.size(); ++filter_at_) {
+    Verdict verdict = context_->filters[filter_at_]->onRequest(*this);
+    if (verdict.kind == Verdict::Kind::Wait) return false;
+    if (verdict.kind == Verdict::Kind::Reply) return replyWith(std::move(*verdict.reply));
+  }
+  if (route_ != nullptr && route_->redirect) {
+    return replyWith({.status = route_->redirect->status,
+                      .reason = "redirect",
+                      .fields = {{"Location", route_->redirect->to}}});
+  }
+  if (pool_ == nullptr) return replyWith({.status = 404, .reason = "no-route"});
+  step_ = Step::Acquire;
+  return true;
+}
+
+bool Exchange::acquire() {
+  record_.upstream_begun = clock();
+  const UpstreamNeed need{
+      .fresh = fresh_needed_,
+      .unrepeatable = !isIdempotent(request().method),
+      .other_than = other_endpoint_ ? lease_.endpoint : SIZE_MAX,
+  };
+  auto lease = pool_->acquire(*this, need);
+  if (lease) return beginRelay(*lease);
+  if (lease.error().code == ErrorCode::Full && pool_->wait(*this)) {
+    step_ = Step::Waiting;
+    armConnect();
+    return false;
+  }
+  context_->counters.upstream_failures.add();
+  upstream_error_ = std::move(lease.error());
+  upstream_failed_ = true;
+  if (upstream_error_.code == ErrorCode::Reset && retries_left_ > 0) return retry();
+  return failWith(upstream_error_);
+}
+
+bool Exchange::beginRelay(const UpstreamLease& lease) {
+  lease_ = lease;
+  ++record_.attempts;
+  record_.endpoint = pool_->endpointName(lease.endpoint);
+  step_ = Step::Relay;
+  content_sent_ = request_done_ = false;
+  lease_.stream->sendHead(request());
+  if (lease_.stream->connected()) record_.connected = record_.upstream_begun;
+  armConnect();
+  return true;
+}
+
+// ---- Between client and application -------------------------------------------------------------
+
+bool Exchange::relay() {
+  ClientStream& upstream = *lease_.stream;
+  if (!head_sent_ || !request_done_) {
+    pumpRequest();
+    upstream.flush();
+    if (stream_->failure() != nullptr) return true;
+    if (!head_sent_ && !receiveHead()) {
+      return upstream.failure() != nullptr && onUpstreamFailure(*upstream.failure());
+    }
+    if (step_ != Step::Relay) return true;
+  }
+  return pumpResponse();
+}
+
+// Content is only taken once a connection stands, so that until then any request can be tried again.
+void Exchange::pumpRequest() {
+  ClientStream& upstream = *lease_.stream;
+  if (request_done_) return;
+  if (upstream.connected() && !record_.connected.set()) record_.connected = clock();
+  const bool has_content = request().framing != Framing::None;
+  if (has_content && !upstream.connected()) return;
+  while (has_content && !stream_->requestEnded()) {
+    const std::string_view content = stream_->content();
+    if (content.empty()) break;
+    const size_t taken = upstream.sendContent(content);
+    if (taken > 0) {
+      stream_->consume(taken);
+      record_.request_bytes += taken;
+      content_sent_ = true;
+    }
+    if (taken < content.size()) break;
+  }
+  if (!stream_->requestEnded()) {
+    // Until the whole request is out, only standing still is an error.
+    if (upstream.connected()) armIdle();
+    return;
+  }
+  upstream.sendEnd(stream_->trailers());
+  request_done_ = true;
+  if (upstream.connected()) armResponse();
+}
+
+// True when the final head was dealt with.
+bool Exchange::receiveHead() {
+  ClientStream& upstream = *lease_.stream;
+  while (upstream.readHead()) {
+    ResponseHead& head = upstream.response();
+    if (!head.interim()) return takeFinalHead();
+    head.fields.removeAll(HeaderId::FlamegatePrivate);
+    stream_->sendInterim(head);
+  }
+  if (!record_.connected.set() && upstream.connected()) {
+    record_.connected = clock();
+    if (request_done_) armResponse();
+  }
+  return false;
+}
+
+bool Exchange::takeFinalHead() {
+  ClientStream& upstream = *lease_.stream;
+  ResponseHead& head = upstream.response();
+  const bool gateway_error = head.status >= 502 && head.status <= 504;
+  if (gateway_error && route_ != nullptr && route_->retry.on.gateway_error && retries_left_ > 0 &&
+      pool_->endpointCount() > 1 && !content_sent_ &&
+      (isIdempotent(request().method) || route_->retry.unsafe)) {
+    other_endpoint_ = true;
+    return retry();
+  }
+  if (head.status == 101 && (request().upgrade.empty() || head.upgrade.empty())) {
+    upstream_error_ = Error{ErrorCode::Malformed, ErrorSource::Upstream, Retry::No, "unasked 101"};
+    upstream_failed_ = true;
+    return failWith(upstream_error_);
+  }
+  record_.first_byte = clock();
+  prepareHead(head);
+  stream_->sendHead(head);
+  head_sent_ = true;
+  if (head.status == 101) {
+    upstream.startTunnel();
+    stream_->startTunnel();
+    arm(Deadline::Idle, kTunnelIdle);
+    step_ = Step::Tunnel;
+  }
+  return true;
+}
+
+// What every final head goes through, ours or the application's.
+void Exchange::prepareHead(ResponseHead& head) {
+  record_.status = head.status;
+  const auto& filters = context_->filters;
+  for (size_t i = filters.size(); i-- > 0;) filters[i]->onResponse(*this, head);
+  head.fields.removeAll(HeaderId::FlamegatePrivate);
+  if (!head.fields.has(HeaderId::Date)) {
+    head.fields.add("Date", context_->date.text(unixMillis() / 1000), HeaderId::Date);
+  }
+}
+
+bool Exchange::pumpResponse() {
+  ClientStream& upstream = *lease_.stream;
+  size_t moved = 0;
+  if (!flushTransformed()) return false;
+  while (moved < kTurnBytesMax) {
+    const std::string_view content = upstream.content();
+    if (content.empty()) break;
+    const size_t taken = passContent(content);
+    upstream.consume(taken);
+    moved += taken;
+    if (taken < content.size() || transformed_sent_ < transformed_.size()) {
+      armIdle();
+      return false;
+    }
+  }
+  if (upstream.failure() != nullptr) return onUpstreamFailure(*upstream.failure());
+  if (!upstream.responseEnded()) {
+    armIdle();
+    if (moved >= kTurnBytesMax) loop_.resumeLater(*this);
+    return false;
+  }
+  if (transform_ != nullptr && !transform_ended_) {
+    transform_ended_ = true;
+    transform_->transform({}, true, transformed_);
+    if (!flushTransformed()) return false;
+  }
+  stream_->sendEnd(upstream.trailers());
+  finish();
+  return false;
+}
+
+size_t Exchange::passContent(std::string_view content) {
+  if (transform_ == nullptr) return stream_->sendContent(content);
+  transform_->transform(content, false, transformed_);
+  flushTransformed();
+  return content.size();
+}
+
+// Gives the client what the transform made; false while some is left.
+bool Exchange::flushTransformed() {
+  if (transformed_.empty()) return true;
+  transformed_sent_ += stream_->sendContent(std::string_view(transformed_).substr(transformed_sent_));
+  if (transformed_sent_ < transformed_.size()) return false;
+  transformed_.clear();
+  transformed_sent_ = 0;
+  return true;
+}
+
+bool Exchange::tunnel() {
+  ClientStream& upstream = *lease_.stream;
+  if (stream_->failure() != nullptr) return onClientFailure();
+  const bool moved_down = pumpTunnel(true);
+  const bool moved_up = pumpTunnel(false);
+  upstream.flush();
+  if (upstream.failure() != nullptr) {
+    abandon("upstream-reset");
+    return false;
+  }
+  if (moved_down || moved_up) arm(Deadline::Idle, kTunnelIdle);
+  if (stream_->requestEnded() && !tunnel_closed_up_ && upstream.flushed()) {
+    tunnel_closed_up_ = true;
+    upstream.closeWrite();
+  }
+  if (!upstream.responseEnded()) return false;
+  stream_->sendEnd(nullptr);
+  finish();
+  return false;
+}
+
+bool Exchange::pumpTunnel(bool to_client) {
+  ClientStream& upstream = *lease_.stream;
+  size_t moved = 0;
+  while (moved < kTurnBytesMax) {
+    const std::string_view bytes = to_client ? upstream.content() : stream_->content();
+    if (bytes.empty()) return moved > 0;
+    const size_t taken = to_client ? stream_->sendContent(bytes) : upstream.sendContent(bytes);
+    if (to_client) {
+      upstream.consume(taken);
+    } else {
+      stream_->consume(taken);
+    }
+    moved += taken;
+    if (taken < bytes.size()) return moved > 0;
+  }
+  loop_.resumeLater(*this);
+  return true;
+}
+
+// ---- When something goes wrong ------------------------------------------------------------------
+
+bool Exchange::mayRetry(const Error& error) const {
+  if (retries_left_ == 0 || content_sent_ || head_sent_) return false;
+  const config::Retry& policy = route_->retry;
+  const bool repeatable = isIdempotent(stream_->request().method) || policy.unsafe;
+  switch (error.retry) {
+    case Retry::Yes: return policy.on.connect;
+    case Retry::IfReused: return repeatable;
+    case Retry::No: return repeatable && policy.on.reset && error.code != ErrorCode::Malformed;
+  }
+  return false;
+}
+
+bool Exchange::onUpstreamFailure(const Error& error) {
+  upstream_error_ = error;
+  context_->counters.upstream_failures.add();
+  if (head_sent_) {
+    abandon("upstream-reset");
+    return false;
+  }
+  if (route_ != nullptr && mayRetry(error)) {
+    fresh_needed_ = error.retry == Retry::IfReused;
+    other_endpoint_ = error.retry != Retry::IfReused;
+    return retry();
+  }
+  upstream_failed_ = true;
+  return failWith(upstream_error_);
+}
+
+// The next attempt begins where the first did, on another connection.
+bool Exchange::retry() {
+  --retries_left_;
+  context_->counters.retries.add();
+  releaseUpstream();
+  step_ = Step::Acquire;
+  record_.connected = {};
+  return true;
+}
+
+bool Exchange::onClientFailure() {
+  const Error& error = *stream_->failure();
+  const FailureReply reply = failureReply(error);
+  if (reply.status != 0 && !head_sent_ && step_ != Step::Reply) {
+    return replyWith({.status = reply.status, .reason = reply.reason});
+  }
+  context_->counters.client_aborts.add();
+  abandon(reply.reason);
+  return false;
+}
+
+bool Exchange::onDeadline() {
+  expired_ = false;
+  const Deadline which = deadline_;
+  if (head_sent_) {
+    abandon(which == Deadline::Total ? "timeout-total" : "timeout-idle");
+    return false;
+  }
+  Error error{ErrorCode::Timeout, ErrorSource::Upstream, Retry::No, "deadline"};
+  // The client stopped sending its content.
+  if (which == Deadline::Idle && step_ == Step::Relay) error.source = ErrorSource::Client;
+  upstream_error_ = error;
+  upstream_failed_ = error.source == ErrorSource::Upstream;
+  return failWith(error);
+}
+
+bool Exchange::failWith(const Error& error) {
+  const FailureReply reply = failureReply(error);
+  LocalReply local{.status = reply.status, .reason = reply.reason};
+  if (reply.status == 503) local.fields.emplace_back("Retry-After", kRetryAfterSeconds);
+  return replyWith(std::move(local));
+}
+
+bool Exchange::replyWith(LocalReply reply) {
+  releaseUpstream();
+  reply_ = std::make_unique<LocalReply>(std::move(reply));
+  step_ = Step::Reply;
+  return true;
+}
+
+bool Exchange::sendReply() {
+  LocalReply& reply = *reply_;
+  context_->counters.local_replies.add();
+  record_.reason = reply.reason;
+  ResponseHead head;
+  head.status = reply.status;
+  head.reason = reasonPhrase(reply.status);
+  if (reply.body.empty() && reply.status >= 400) {
+    reply.body.append(head.reason).append(" (").append(reply.reason).append(")\n");
+  }
+  const bool bodiless = reply.status == 204 || reply.status == 304;
+  if (!bodiless) {
+    if (!reply.body.empty()) head.fields.add("Content-Type", reply.content_type);
+    char digits[20];
+    const char* end = writeDecimal(digits, reply.body.size());
+    head.fields.add("Content-Length",
+                    arena().copy({digits, static_cast<size_t>(end - digits)}),
+                    HeaderId::ContentLength);
+    head.framing = reply.body.empty() ? Framing::None : Framing::Length;
+    head.content_length = reply.body.size();
+  }
+  for (const auto& [name, value] : reply.fields) {
+    if (isFieldValueSafe(value)) head.fields.add(name, value);
+  }
+  prepareHead(head);
+  stream_->sendHead(head);
+  head_sent_ = true;
+  // Replies are small; what a slow client does not take gathers in the session.
+  stream_->sendContent(reply.body);
+  stream_->sendEnd(nullptr);
+  finish();
+  return false;
+}
+
+// Ends without a complete response.
+void Exchange::abandon(std::string_view reason) {
+  record_.reason = reason;
+  releaseUpstream();
+  stream_->breakOff();
+  finish();
+}
+
+void Exchange::releaseUpstream() {
+  if (pool_ != nullptr && step_ == Step::Waiting) pool_->cancelWait(*this);
+  if (lease_.stream == nullptr) return;
+  pool_->release(lease_);
+  lease_.stream = nullptr;
+}
+
+void Exchange::finish() {
+  releaseUpstream();
+  timer_.disarm();
+  static_cast<Resumable&>(*this).unlink();
+  step_ = Step::Done;
+  record_.ended = clock();
+  record_.response_bytes = stream_->bytesSent();
+  context_->counters.responses[record_.status / 100 % 6].add();
+  for (const auto& filter : context_->filters) filter->onDone(*this);
+  if (context_->access_log != nullptr) context_->access_log->log(*this);
+  if (transform_ != nullptr) transform_.reset();
+  if (reply_ != nullptr) reply_.reset();
+  if (filter_state_ != nullptr) filter_state_.reset();
+  transformed_.clear();
+  transformed_sent_ = 0;
+}
+
+void Exchange::armConnect() {
+  arm(Deadline::Connect, route_ != nullptr
+                             ? Duration(config().clusters[route_->cluster_index].timeout.connect)
+                             : kControlConnect);
+}
+
+void Exchange::armResponse() {
+  arm(Deadline::Response,
+      route_ != nullptr ? Duration(route_->timeout.response) : kControlResponse);
+}
+
+void Exchange::armIdle() {
+  arm(Deadline::Idle,
+      route_ != nullptr ? Duration(route_->timeout.idle) : Duration(config().limits.body_idle));
+}
+
+void Exchange::arm(Deadline deadline, Duration after) {
+  deadline_ = deadline;
+  TimePoint at = loop_.now() + after;
+  if (total_deadline_.set() && total_deadline_ < at) {
+    deadline_ = Deadline::Total;
+    at = total_deadline_;
+  }
+  timer_.arm(at);
+}
+
+}  // namespace flamegate::proxy

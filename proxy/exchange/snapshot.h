@@ -1,0 +1,28 @@
+// The configuration in force, ready for use.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/schema/config.h"
+#include "proxy/net/tls.h"
+#include "proxy/route/router.h"
+#include "proxy/upstream/pool.h"
+
+namespace flamegate::proxy {
+
+// Immutable; the only thing that workers share. An exchange keeps the one it began with.
+// Owner: shared const pointers of the workers' contexts. Thread: any, read only.
+struct Snapshot {
+  config::Config config;
+  std::unique_ptr<Router> router;
+  // One entry a cluster of the configuration, in its order, and control as the last.
+  std::vector<UpstreamOptions> upstreams;
+  // One a listener; null: clear text.
+  std::vector<std::unique_ptr<TlsServerContext>> tls;
+
+  size_t controlCluster() const { return upstreams.size() - 1; }
+};
+
+}  // namespace flamegate::proxy

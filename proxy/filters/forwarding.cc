@@ -1,0 +1,151 @@
+#include "proxy/filters/forwarding.h"
+
+#include <algorithm>
+
+#include "proxy/base/strings.h"
+#include "proxy/exchange/exchange.h"
+
+namespace flamegate::proxy {
+namespace {
+
+constexpr std::string_view kVia = "1.1 flamegate";
+constexpr size_t kVisitsMax = 10;
+
+bool isTrusted(const Exchange& exchange, const Peer& peer) {
+  const auto& trusted = exchange.config().listeners[peer.listener].trusted_proxies;
+  if (trusted.empty() || peer.is_unix) return false;
+  return std::any_of(trusted.begin(), trusted.end(),
+                     [&](const config::Cidr& network) { return network.contains(peer.ip); });
+}
+
+// All values of the fields with this id, in order, joined as one list.
+std::string_view joinedValues(Exchange& exchange, HeaderId id) {
+  std::string_view joined;
+  for (const Field& field : exchange.request().fields) {
+    if (field.id() != id || field.removed()) continue;
+    joined = joined.empty() ? field.value()
+                            : exchange.arena().join({joined, ", ", field.value()});
+  }
+  return joined;
+}
+
+size_t countVisits(std::string_view via) {
+  size_t visits = 0;
+  forEachElement(via, [&](std::string_view hop) {
+    visits += hop.ends_with(" flamegate") ? 1U : 0U;
+    return true;
+  });
+  return visits;
+}
+
+class ForwardingFilter final : public Filter {
+ public:
+  Verdict onRequest(Exchange& exchange) override {
+    RequestHead& head = exchange.request();
+    FieldList& fields = head.fields;
+    fields.removeAll(HeaderId::FlamegatePrivate);
+    if (fields.has(HeaderId::MaxForwards)) {
+      Verdict verdict = countForwards(exchange);
+      if (verdict.kind != Verdict::Kind::GoOn) return verdict;
+    }
+    const Peer& peer = exchange.peer();
+    std::string_view before;
+    if (isTrusted(exchange, peer)) {
+      before = joinedValues(exchange, HeaderId::XForwardedFor);
+      fields.removeAll(HeaderId::XForwardedFor);
+    } else {
+      removeClaims(fields);
+    }
+    fields.add("X-Forwarded-For",
+               before.empty() ? peer.text : exchange.arena().join({before, ", ", peer.text}),
+               HeaderId::XForwardedFor);
+    if (fields.find(HeaderId::XForwardedProto) == nullptr) {
+      fields.add("X-Forwarded-Proto", peer.secure ? "https" : "http", HeaderId::XForwardedProto);
+    }
+    if (fields.find(HeaderId::XForwardedHost) == nullptr && !head.authority.empty()) {
+      fields.add("X-Forwarded-Host", head.authority, HeaderId::XForwardedHost);
+    }
+    return addVia(exchange);
+  }
+
+ private:
+  static void removeClaims(FieldList& fields) {
+    for (HeaderId id : {HeaderId::XForwardedFor, HeaderId::XForwardedProto, HeaderId::XForwardedHost,
+                        HeaderId::XForwardedPort, HeaderId::XRealIp, HeaderId::Forwarded}) {
+      fields.removeAll(id);
+    }
+  }
+
+  static Verdict addVia(Exchange& exchange) {
+    FieldList& fields = exchange.request().fields;
+    std::string_view via = kVia;
+    if (fields.has(HeaderId::Via)) {
+      const std::string_view before = joinedValues(exchange, HeaderId::Via);
+      if (countVisits(before) >= kVisitsMax) {
+        return Verdict::answer({.status = 508, .reason = "loop"});
+      }
+      fields.removeAll(HeaderId::Via);
+      if (!before.empty()) via = exchange.arena().join({before, ", ", kVia});
+    }
+    fields.add("Via", via, HeaderId::Via);
+    return {};
+  }
+
+  static Verdict countForwards(Exchange& exchange) {
+    RequestHead& head = exchange.request();
+    if (head.method != Method::Options && head.method != Method::Trace) return {};
+    const auto value = head.fields.findSingle(HeaderId::MaxForwards);
+    const auto left = value ? parseDecimal(*value) : std::nullopt;
+    if (!left) return {};
+    if (*left == 0) {
+      // We are the final recipient; TRACE is not answered, since it would reflect credentials.
+      if (head.method == Method::Trace) return Verdict::answer({.status = 405, .reason = "trace"});
+      return Verdict::answer({.status = 204, .reason = "max-forwards"});
+    }
+    char digits[20];
+    const char* end = writeDecimal(digits, *left - 1);
+    const Field* field = head.fields.find(HeaderId::MaxForwards);
+    head.fields.setValue(static_cast<size_t>(field - head.fields.begin()),
+                         exchange.arena().copy({digits, static_cast<size_t>(end - digits)}));
+    return {};
+  }
+};
+
+class HeaderEditsFilter final : public Filter {
+ public:
+  Verdict onRequest(Exchange& exchange) override {
+    if (exchange.route() != nullptr && !exchange.route()->request_headers.empty()) {
+      apply(exchange.route()->request_headers, exchange.request().fields);
+    }
+    return {};
+  }
+  void onResponse(Exchange& exchange, ResponseHead& head) override {
+    if (exchange.route() != nullptr && !exchange.route()->response_headers.empty()) {
+      apply(exchange.route()->response_headers, head.fields);
+    }
+  }
+
+ private:
+  static void removeNamed(FieldList& fields, std::string_view name) {
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (equalIgnoreCase(fields[i].name(), name)) fields.remove(i);
+    }
+  }
+
+  static void apply(const config::HeaderEdits& edits, FieldList& fields) {
+    for (const std::string& name : edits.remove) removeNamed(fields, name);
+    for (const config::HeaderValue& field : edits.set) {
+      removeNamed(fields, field.name);
+      fields.add(field.name, field.value);
+    }
+    for (const config::HeaderValue& field : edits.add) fields.add(field.name, field.value);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Filter> makeForwardingFilter() { return std::make_unique<ForwardingFilter>(); }
+
+std::unique_ptr<Filter> makeHeaderEditsFilter() { return std::make_unique<HeaderEditsFilter>(); }
+
+}  // namespace flamegate::proxy

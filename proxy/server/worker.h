@@ -1,0 +1,80 @@
+// One thread of the proxy: a loop, its share of the connections, and everything that serves them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "proxy/exchange/exchange.h"
+#include "proxy/net/listener.h"
+#include "proxy/server/access_log.h"
+#include "proxy/session/http1_server_session.h"
+
+namespace flamegate::proxy {
+
+// What all workers are made from. Outlives them.
+struct WorkerShared {
+  AccessLogFile* access_log = nullptr;  // null: none
+  // Adds the filters of one worker under one snapshot, in the order of requests.
+  std::function<void(const Snapshot& snapshot, std::vector<std::unique_ptr<Filter>>& filters)>
+      make_filters;
+  // Client connections over all workers, and their limit.
+  std::atomic<size_t> connections{0};
+  size_t connections_max = 0;
+};
+
+// Owner: the process. Its members belong to its thread once that runs; start(), stop() and the
+// functions that post may be called from the process's thread.
+class Worker final : private HandlerFactory {
+ public:
+  static Result<std::unique_ptr<Worker>> create(WorkerShared& shared, size_t index);
+  ~Worker();
+
+  const WorkerCounters& counters() const { return counters_; }
+
+  void start();
+  // Puts a snapshot in force for new exchanges. `listeners` replace the present ones: the descriptors
+  // of the new snapshot's listeners in their order.
+  void apply(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners);
+  // Stops accepting; connections end after their present response. `on_empty` is called on the
+  // worker's thread when the last is gone.
+  void drain(std::function<void()> on_empty);
+  // Ends the thread, cutting what is left.
+  void stop();
+
+ private:
+  Worker(WorkerShared& shared, size_t index);
+
+  StreamHandler& beginHandler(ServerStream& stream) override;
+  void endHandler(StreamHandler& handler) override;
+  void onRefused(const Peer& peer, uint16_t status, std::string_view reason) override;
+  bool draining() const override { return draining_; }
+
+  void applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners);
+  void accept(size_t listener, UniqueFd fd, const Address& peer);
+  void onSessionClosed(Http1ServerSession& session);
+  void dropUnusedContexts();
+  void reportIfEmpty();
+
+  WorkerShared& shared_;
+  const size_t index_;
+  WorkerCounters counters_;
+  std::unique_ptr<EventLoop> loop_;
+  std::thread thread_;
+
+  DateCache date_;
+  std::unique_ptr<AccessLogBuffer> access_log_;
+  ObjectPool<Http1Message> messages_;
+  ObjectPool<Http1Response> responses_;
+  std::unique_ptr<ClientSessionContext> client_sessions_;
+  std::vector<std::unique_ptr<WorkerContext>> contexts_;  // the last is in force
+  std::vector<std::unique_ptr<Exchange>> idle_exchanges_;
+  std::vector<std::unique_ptr<ServerSessionContext>> session_contexts_;  // one a listener
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  OwningList<Http1ServerSession> sessions_;
+  bool draining_ = false;
+  std::function<void()> on_empty_;
+};
+
+}  // namespace flamegate::proxy

@@ -1,0 +1,339 @@
+#include "proxy/session/http1_client_session.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace flamegate::proxy {
+namespace {
+
+using State = IoResult::State;
+
+constexpr size_t kReadBytes = BufferPool::kSmallBytes;
+constexpr size_t kCoalesceBytes = BufferPool::kSmallBytes;
+constexpr size_t kOutBytesMax = 64 * 1024;
+
+}  // namespace
+
+Result<std::unique_ptr<Http1ClientSession>> Http1ClientSession::connect(
+    ClientSessionContext& context, const Address& address, size_t endpoint,
+    IdleSessionOwner& owner) {
+  auto fd = connectTo(address);
+  if (!fd) return proxy::fail(std::move(fd.error()));
+  std::unique_ptr<Http1ClientSession> session(
+      new Http1ClientSession(context, std::move(*fd), endpoint, owner));
+  auto started = session->connection_.start();
+  if (!started) return proxy::fail(std::move(started.error()));
+  return session;
+}
+
+Http1ClientSession::Http1ClientSession(ClientSessionContext& context, UniqueFd fd,
+                                       size_t endpoint, IdleSessionOwner& owner)
+    : context_(context),
+      owner_(owner),
+      endpoint_(endpoint),
+      connection_(context.loop, std::move(fd), *this, false),
+      in_(context.loop.buffers()),
+      out_(context.loop.buffers()) {}
+
+Http1ClientSession::~Http1ClientSession() = default;
+
+void Http1ClientSession::begin(ClientStreamEvents& events) {
+  events_ = &events;
+  response_ = context_.responses.take(context_.loop.buffers());
+  failed_ = sent_any_ = request_ended_ = received_any_ = final_head_ = false;
+  keep_alive_ = true;
+  seen_ = head_bytes_ = 0;
+  chunk_left_ = 0;
+}
+
+bool Http1ClientSession::end() {
+  events_ = nullptr;
+  in_.consume(head_bytes_);
+  head_bytes_ = 0;
+  const bool usable = connected_ && !failed_ && !tunnel_ && !input_ended_ && final_head_ &&
+                      keep_alive_ && request_ended_ && out_.empty() && response_->body.done() &&
+                      in_.empty() && !connection_.peerClosed() && quiet();
+  response_->pinned.release();
+  response_->trailers.clear();
+  context_.responses.give(std::move(response_));
+  in_.releaseIfEmpty();
+  reused_ = true;
+  idle_since_ = context_.loop.now();
+  return usable;
+}
+
+// A read that filled its buffer to the brim leaves open whether there is more.
+bool Http1ClientSession::quiet() {
+  if (connection_.readable() && probeIdle()) connection_.readiness().readable = false;
+  return !connection_.readable();
+}
+
+bool Http1ClientSession::probeIdle() const {
+  char byte;
+  return ::recv(connection_.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+         (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+void Http1ClientSession::onReady() {
+  if (!connected_ && connection_.writable() && !connection_.readable()) connected_ = true;
+  if (events_ != nullptr) {
+    events_->onUpstreamReady();
+  } else if (connection_.readable() || connection_.peerClosed()) {
+    owner_.onIdleSessionLost(*this);
+  }
+}
+
+void Http1ClientSession::fail(ErrorCode code, std::string detail) {
+  if (failed_) return;
+  failed_ = true;
+  // RFC 9110 §9.2.2: what was certainly not processed may be sent again, by any method.
+  Retry retry = Retry::No;
+  if (!sent_any_) {
+    retry = Retry::Yes;
+  } else if (reused_ && !received_any_) {
+    retry = Retry::IfReused;
+  }
+  failure_ = Error{code, ErrorSource::Upstream, retry, std::move(detail)};
+}
+
+// ---- Request ------------------------------------------------------------------------------------
+
+void Http1ClientSession::sendHead(const RequestHead& head) {
+  method_ = head.method;
+  request_framing_ = head.framing;
+  writeRequestHead(head, out_);
+}
+
+size_t Http1ClientSession::sendContent(std::string_view content) {
+  if (failed_) return content.size();
+  size_t taken = 0;
+  while (taken < content.size()) {
+    std::string_view piece = content.substr(taken);
+    if (request_framing_ == Framing::Chunked && !tunnel_) {
+      if (chunk_left_ == 0) {
+        char line[20];
+        out_.append({line, writeChunkLine(piece.size(), line)});
+        chunk_left_ = piece.size();
+      }
+      piece = piece.substr(0, chunk_left_);
+    }
+    const size_t sent = writeThrough(piece);
+    taken += sent;
+    if (request_framing_ == Framing::Chunked && !tunnel_) {
+      chunk_left_ -= sent;
+      if (chunk_left_ == 0) out_.append("\r\n");
+    }
+    if (sent < piece.size()) break;
+  }
+  return taken;
+}
+
+size_t Http1ClientSession::writeThrough(std::string_view content) {
+  if (out_.size() + content.size() <= kCoalesceBytes) {
+    out_.append(content);
+    return content.size();
+  }
+  if (!connection_.writable()) {
+    if (out_.size() >= kOutBytesMax || content.size() > kCoalesceBytes / 4) return 0;
+    out_.append(content);
+    return content.size();
+  }
+  const std::string_view head = out_.view();
+  const iovec pieces[2] = {{const_cast<char*>(head.data()), head.size()},
+                           {const_cast<char*>(content.data()), content.size()}};
+  const size_t skip = head.empty() ? 1 : 0;
+  const IoResult result = connection_.write(std::span(pieces + skip, 2 - skip));
+  if (result.state == State::Failed || result.state == State::Eof) {
+    fail(ErrorCode::Reset, std::string("write: ") + std::strerror(result.error));
+    return content.size();
+  }
+  if (result.bytes > 0) sent_any_ = connected_ = true;
+  const size_t of_head = std::min(result.bytes, head.size());
+  out_.consume(of_head);
+  out_.releaseIfEmpty();
+  return result.bytes - of_head;
+}
+
+void Http1ClientSession::sendEnd(const FieldList* trailers) {
+  if (request_framing_ == Framing::Chunked && !tunnel_) writeChunkedEnd(trailers, out_);
+  request_ended_ = true;
+}
+
+void Http1ClientSession::flush() {
+  while (!out_.empty() && !failed_) {
+    const IoResult result = connection_.write(out_.view());
+    if (result.state == State::Blocked) return;
+    if (result.state != State::Done) {
+      // An early answer may lie in the socket although the application takes no more.
+      if (connected_ && connection_.readable()) {
+        out_.release();
+        keep_alive_ = false;
+        return;
+      }
+      fail(connected_ ? ErrorCode::Reset : ErrorCode::Refused,
+           std::string(connected_ ? "write: " : "connect: ") + std::strerror(result.error));
+      return;
+    }
+    sent_any_ = connected_ = true;
+    out_.consume(result.bytes);
+  }
+  out_.releaseIfEmpty();
+}
+
+// ---- Response -----------------------------------------------------------------------------------
+
+void Http1ClientSession::failInput(const IoResult& result) {
+  input_ended_ = true;
+  if (result.state == State::Eof) {
+    fail(ErrorCode::Closed, "the application closed the connection before the end of its response");
+  } else {
+    fail(connected_ ? ErrorCode::Reset : ErrorCode::Refused,
+         std::string(connected_ ? "read: " : "connect: ") + std::strerror(result.error));
+  }
+}
+
+bool Http1ClientSession::readHead() {
+  while (!failed_) {
+    if (response_->pinned.holdsBlock() || head_bytes_ > 0) {
+      // An interim head was delivered; what follows it is the next one.
+      in_.consume(head_bytes_);
+      head_bytes_ = 0;
+      response_->pinned.release();
+    }
+    if (in_.size() > seen_) {
+      const ParseResult parsed = parseHead();
+      if (parsed.state == ParseResult::State::Complete) {
+        takeHead(parsed.head_bytes);
+        return true;
+      }
+      if (parsed.state == ParseResult::State::Bad) {
+        fail(ErrorCode::Malformed, "response: " + std::string(http1FaultName(parsed.fault)));
+        return false;
+      }
+      seen_ = in_.size();
+    }
+    const IoResult got = connection_.read(in_, seen_ == 0 ? kReadBytes : kReadBytes / 4);
+    if (got.state == State::Blocked) return false;
+    if (got.state != State::Done) {
+      failInput(got);
+      return false;
+    }
+    received_any_ = connected_ = true;
+  }
+  return false;
+}
+
+ParseResult Http1ClientSession::parseHead() {
+  Http1Response& response = *response_;
+  ParseResult parsed =
+      parseResponseHead(in_.view(), seen_, method_, context_.limits, response.head);
+  if (parsed.state != ParseResult::State::Bad) return parsed;
+  size_t head_bytes = 0;
+  response.repaired = repairResponseHead(in_.view(), head_bytes);
+  if (response.repaired.empty()) {
+    return in_.size() < context_.limits.head_bytes_max ? ParseResult{} : parsed;
+  }
+  parsed = parseResponseHead(response.repaired, 0, method_, context_.limits, response.head);
+  parsed.head_bytes = head_bytes;
+  return parsed;
+}
+
+void Http1ClientSession::takeHead(size_t head_bytes) {
+  seen_ = 0;
+  head_bytes_ = head_bytes;
+  const ResponseHead& head = response_->head;
+  if (head.interim()) return;
+  final_head_ = true;
+  keep_alive_ = keep_alive_ && head.keep_alive;
+  response_->body.begin(head.framing, head.content_length);
+}
+
+void Http1ClientSession::pinHead() {
+  if (head_bytes_ == 0) return;
+  Buffer rest(context_.loop.buffers());
+  rest.append(in_.view().substr(head_bytes_));
+  response_->pinned = std::move(in_);
+  in_ = std::move(rest);
+  head_bytes_ = 0;
+}
+
+void Http1ClientSession::consumeInput(size_t bytes) {
+  if (head_bytes_ > 0) {
+    head_bytes_ += bytes;
+  } else {
+    in_.consume(bytes);
+  }
+}
+
+std::string_view Http1ClientSession::content() {
+  while (!failed_) {
+    const std::string_view bytes = in_.view().substr(head_bytes_);
+    if (tunnel_) {
+      if (!bytes.empty()) return bytes;
+    } else {
+      const Http1BodyDecoder::Step step = response_->body.look(bytes);
+      if (step.fault != Http1Fault::None) {
+        fail(ErrorCode::Malformed, "response body: " + std::string(http1FaultName(step.fault)));
+        return {};
+      }
+      if (!step.trailers.empty()) {
+        response_->trailer_section = step.trailers;
+        if (parseTrailers(response_->trailer_section, context_.limits, response_->trailers) !=
+            Http1Fault::None) {
+          fail(ErrorCode::Malformed, "response body: trailers");
+          return {};
+        }
+      }
+      consumeInput(step.framing_bytes);
+      if (step.content_bytes > 0) return in_.view().substr(head_bytes_, step.content_bytes);
+      if (response_->body.done()) return {};
+    }
+    if (input_ended_) return {};
+    pinHead();
+    const bool large = tunnel_ || response_->body.left() > 2 * kReadBytes;
+    const IoResult got =
+        connection_.read(in_, large && in_.empty() ? BufferPool::kLargeBytes : kReadBytes / 4);
+    if (got.state == State::Done) continue;
+    if (got.state == State::Blocked) {
+      in_.releaseIfEmpty();
+      return {};
+    }
+    if (got.state == State::Eof && (tunnel_ || response_->body.framing() == Framing::UntilClose)) {
+      input_ended_ = true;
+      response_->body.endOfInput();
+      return {};
+    }
+    failInput(got);
+  }
+  return {};
+}
+
+void Http1ClientSession::consume(size_t bytes) {
+  consumeInput(bytes);
+  if (!tunnel_) response_->body.take(bytes);
+}
+
+bool Http1ClientSession::responseEnded() const {
+  return tunnel_ ? input_ended_ : final_head_ && response_->body.done();
+}
+
+const FieldList* Http1ClientSession::trailers() const {
+  return response_->trailers.size() > 0 ? &response_->trailers : nullptr;
+}
+
+void Http1ClientSession::startTunnel() {
+  tunnel_ = true;
+  keep_alive_ = false;
+}
+
+uint16_t Http1ClientSession::localPort() const {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  getsockname(connection_.fd(), reinterpret_cast<sockaddr*>(&storage), &size);
+  return Address::fromSockaddr(reinterpret_cast<sockaddr*>(&storage), size).port();
+}
+
+}  // namespace flamegate::proxy

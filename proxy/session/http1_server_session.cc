@@ -1,0 +1,529 @@
+#include "proxy/session/http1_server_session.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "proxy/base/strings.h"
+
+namespace flamegate::proxy {
+namespace {
+
+using State = IoResult::State;
+
+constexpr size_t kReadBytes = BufferPool::kSmallBytes;
+// Content up to this size is copied behind the head, so that both leave in one call.
+constexpr size_t kCoalesceBytes = BufferPool::kSmallBytes;
+// More than this is not gathered for a client that does not read.
+constexpr size_t kOutBytesMax = 64 * 1024;
+// Content that nobody wants is read this far to keep the connection usable (RFC 9112 §9.3).
+constexpr size_t kSkipBytesMax = 256 * 1024;
+constexpr Duration kLingerTime = std::chrono::seconds(2);
+constexpr size_t kLingerBytesMax = 1024 * 1024;
+constexpr int kRequestsPerTurn = 16;
+
+Peer peerOf(const Address& address, char (&text)[46], size_t listener) {
+  Peer peer;
+  peer.listener = listener;
+  peer.port = address.port();
+  peer.is_unix = address.isUnix() || address.family() == AF_UNSPEC;
+  if (address.family() == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address.get());
+    peer.ip[10] = peer.ip[11] = 0xff;
+    std::memcpy(&peer.ip[12], &v4->sin_addr, 4);
+    inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
+  } else if (address.family() == AF_INET6) {
+    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address.get());
+    std::memcpy(peer.ip.data(), &v6->sin6_addr, 16);
+    if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+      inet_ntop(AF_INET, &peer.ip[12], text, sizeof text);
+    } else {
+      inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
+    }
+  } else {
+    std::strcpy(text, "unix");
+  }
+  peer.text = text;
+  return peer;
+}
+
+}  // namespace
+
+Http1ServerSession::Http1ServerSession(ServerSessionContext& context, UniqueFd fd,
+                                       const Address& peer, size_t listener)
+    : context_(context),
+      connection_(context.loop, std::move(fd), *this, true),
+      in_(context.loop.buffers()),
+      out_(context.loop.buffers()),
+      timer_(context.loop.timers(),
+             [](void* self) { static_cast<Http1ServerSession*>(self)->onTimer(); }, this),
+      peer_(peerOf(peer, peer_text_, listener)) {}
+
+Http1ServerSession::~Http1ServerSession() {
+  if (handler_ != nullptr) context_.handlers.endHandler(*handler_);
+  if (message_ != nullptr) endRequest();
+}
+
+void Http1ServerSession::setSecure(std::unique_ptr<Transport> transport) {
+  peer_.secure = true;
+  connection_.setTransport(std::move(transport));
+}
+
+Result<> Http1ServerSession::start() {
+  becomeIdle();
+  return connection_.start();
+}
+
+void Http1ServerSession::drain() {
+  draining_ = true;
+  if (handler_ == nullptr && phase_ == Phase::Request && seen_ == 0 && in_.empty()) close();
+}
+
+// ---- Events -------------------------------------------------------------------------------------
+
+void Http1ServerSession::onReady() {
+  if (handler_ != nullptr) {
+    in_turn_ = true;
+    flush();
+    probeClient();
+    handler_->onProgress();
+    in_turn_ = false;
+  }
+  runTurn();
+}
+
+void Http1ServerSession::onTimer() {
+  if (phase_ == Phase::Request && !in_.empty()) {
+    refuse(408, "header-timeout");
+    runTurn();
+    return;
+  }
+  close();
+}
+
+// Does all that can be done now. While it runs, finishTurn() of a handler is a no-op.
+void Http1ServerSession::runTurn() {
+  if (in_turn_ || phase_ == Phase::Closed) return;
+  in_turn_ = true;
+  int steps = 0;
+  while (step()) {
+    if (++steps == kRequestsPerTurn) {
+      context_.loop.resumeLater(*this);
+      break;
+    }
+  }
+  in_turn_ = false;
+}
+
+// One step of the session's life; false when it has to wait for an event.
+bool Http1ServerSession::step() {
+  switch (phase_) {
+    case Phase::Request: return readRequest();
+    case Phase::Serving:
+      if (broken_off_) {
+        if (head_sent_) connection_.resetOnClose();
+        close();
+        return false;
+      }
+      flush();
+      if (failed_ && !failure_told_) {
+        failure_told_ = true;
+        handler_->onProgress();
+        return true;
+      }
+      if (!response_ended_) return false;
+      context_.handlers.endHandler(*std::exchange(handler_, nullptr));
+      phase_ = Phase::Skipping;
+      return true;
+    case Phase::Skipping:
+      flush();
+      if (failed_) {
+        close();
+        return false;
+      }
+      return skipContent();
+    case Phase::Lingering: return linger();
+    case Phase::Closed: return false;
+  }
+  return false;
+}
+
+// ---- Requests -----------------------------------------------------------------------------------
+
+// Reads and parses a head; true when a request was begun.
+bool Http1ServerSession::readRequest() {
+  if (draining_ && in_.empty()) {
+    close();
+    return false;
+  }
+  if (in_.size() == seen_) {
+    const IoResult got = readSome(seen_ == 0 ? kReadBytes : kReadBytes / 4);
+    if (got.state == State::Blocked) {
+      becomeIdle();
+      return false;
+    }
+    if (got.state != State::Done) {
+      close();
+      return false;
+    }
+  }
+  if (message_ == nullptr) {
+    message_ = context_.messages.take(context_.loop.buffers());
+    bytes_sent_ = 0;
+  }
+  const ParseResult parsed =
+      parseRequestHead(in_.view(), seen_, context_.limits.head, message_->head);
+  if (parsed.state == ParseResult::State::Bad) {
+    refuse(http1FaultStatus(parsed.fault), http1FaultName(parsed.fault));
+    return true;
+  }
+  if (parsed.state == ParseResult::State::Incomplete) {
+    if (seen_ == 0) timer_.arm(context_.loop.now() + context_.limits.header_read);
+    seen_ = in_.size();
+    return true;
+  }
+  beginRequest(parsed.head_bytes);
+  return true;
+}
+
+void Http1ServerSession::beginRequest(size_t head_bytes) {
+  timer_.disarm();
+  seen_ = 0;
+  head_bytes_ = head_bytes;
+  Http1Message& message = *message_;
+  message.body.begin(message.head.framing, message.head.content_length);
+  close_after_ = !message.head.keep_alive || draining_ || context_.handlers.draining();
+  failed_ = failure_told_ = head_sent_ = response_ended_ = continue_sent_ = false;
+  chunk_left_ = 0;
+  skipped_bytes_ = 0;
+  phase_ = Phase::Serving;
+  handler_ = &context_.handlers.beginHandler(*this);
+  handler_->onRequest();
+}
+
+void Http1ServerSession::endRequest() {
+  if (head_bytes_ > 0) in_.consume(head_bytes_);
+  head_bytes_ = 0;
+  message_->trailers.clear();
+  message_->arena.reset();
+  message_->pinned.release();
+  context_.messages.give(std::move(message_));
+}
+
+// Waits for the next request without holding memory for it.
+void Http1ServerSession::becomeIdle() {
+  in_.releaseIfEmpty();
+  if (in_.empty() && message_ != nullptr) endRequest();
+  if (in_.empty()) timer_.arm(context_.loop.now() + context_.limits.idle);
+}
+
+// Drops what is left of the request's content, then goes on to the next request, or closes.
+bool Http1ServerSession::skipContent() {
+  if (tunnel_) {
+    close();
+    return false;
+  }
+  // A client that was never told to go on may not send the content at all.
+  const bool unsure = message_->head.expects_continue && !continue_sent_ && !requestEnded();
+  while (!unsure && !requestEnded() && !failed_ && skipped_bytes_ < kSkipBytesMax) {
+    const std::string_view rest = content();
+    if (rest.empty()) break;
+    skipped_bytes_ += rest.size();
+    consume(rest.size());
+  }
+  const bool done = requestEnded();
+  if (!done && !unsure && !failed_ && !close_after_ && skipped_bytes_ < kSkipBytesMax) {
+    timer_.arm(context_.loop.now() + context_.limits.idle);
+    return false;
+  }
+  if (close_after_ || !done) {
+    if (!out_.empty()) {
+      timer_.arm(context_.loop.now() + context_.limits.idle);
+      return false;
+    }
+    closeAfterResponse();
+    return phase_ != Phase::Closed;
+  }
+  endRequest();
+  phase_ = Phase::Request;
+  return true;
+}
+
+// Closing with unread input makes the kernel send RST, which may overtake the response (RFC 9112
+// §9.6); then our direction is closed first and the client gets time to close its own.
+bool Http1ServerSession::mustLinger() const {
+  return !requestEnded() || in_.size() > head_bytes_ || connection_.readable() || failed_;
+}
+
+void Http1ServerSession::closeAfterResponse() {
+  if (!mustLinger()) {
+    if (connection_.secure()) connection_.closeWrite();
+    close();
+    return;
+  }
+  connection_.closeWrite();
+  phase_ = Phase::Lingering;
+  skipped_bytes_ = 0;
+  timer_.arm(context_.loop.now() + kLingerTime);
+}
+
+bool Http1ServerSession::linger() {
+  if (!out_.empty()) {
+    flush();
+    if (!out_.empty() && !failed_) return false;
+    connection_.closeWrite();
+  }
+  in_.clear();
+  const IoResult got = readSome(kReadBytes);
+  if (got.state == State::Blocked) return false;
+  skipped_bytes_ += got.bytes;
+  if (got.state != State::Done || skipped_bytes_ > kLingerBytesMax) {
+    close();
+    return false;
+  }
+  return true;
+}
+
+// Answers a head that cannot be served, and closes.
+void Http1ServerSession::refuse(uint16_t status, std::string_view reason) {
+  if (message_ == nullptr) message_ = context_.messages.take(context_.loop.buffers());
+  context_.handlers.onRefused(peer_, status, reason);
+  ResponseHead head;
+  head.status = status;
+  head.reason = reasonPhrase(status);
+  std::string body(head.reason);
+  body.append(" (").append(reason).append(")\n");
+  const std::string length = std::to_string(body.size());
+  head.fields.add("Content-Type", "text/plain; charset=utf-8");
+  head.fields.add("Content-Length", length);
+  writeResponseHead(head, {.close = true}, out_);
+  out_.append(body);
+  head_bytes_ = 0;
+  seen_ = 0;
+  failed_ = false;
+  flush();
+  if (failed_) {
+    close();
+    return;
+  }
+  if (out_.empty()) connection_.closeWrite();
+  phase_ = Phase::Lingering;
+  skipped_bytes_ = 0;
+  timer_.arm(context_.loop.now() + kLingerTime);
+}
+
+void Http1ServerSession::close() {
+  if (phase_ == Phase::Closed) return;
+  phase_ = Phase::Closed;
+  timer_.disarm();
+  if (handler_ != nullptr) context_.handlers.endHandler(*std::exchange(handler_, nullptr));
+  context_.on_closed(context_.owner, *this);
+}
+
+// ---- Input --------------------------------------------------------------------------------------
+
+IoResult Http1ServerSession::readSome(size_t room) { return connection_.read(in_, room); }
+
+void Http1ServerSession::fail(ErrorCode code, std::string detail) {
+  if (failed_) return;
+  failed_ = true;
+  failure_ = Error{code, ErrorSource::Client, Retry::No, std::move(detail)};
+}
+
+// Keeps the head's block and lets content be read into others, of a size that suits it.
+void Http1ServerSession::pinHead() {
+  if (head_bytes_ == 0) return;
+  Buffer rest(context_.loop.buffers());
+  rest.append(in_.view().substr(head_bytes_));
+  message_->pinned = std::move(in_);
+  in_ = std::move(rest);
+  head_bytes_ = 0;
+}
+
+std::string_view Http1ServerSession::content() {
+  for (;;) {
+    const std::string_view bytes = in_.view().substr(head_bytes_);
+    if (tunnel_ && !bytes.empty()) return bytes;
+    if (!tunnel_) {
+      const Http1BodyDecoder::Step step = message_->body.look(bytes);
+      if (step.fault != Http1Fault::None) {
+        fail(ErrorCode::Malformed, std::string(http1FaultName(step.fault)));
+        return {};
+      }
+      if (!step.trailers.empty()) {
+        const Http1Fault fault = parseTrailers(message_->arena.copy(step.trailers),
+                                               context_.limits.head, message_->trailers);
+        if (fault != Http1Fault::None) fail(ErrorCode::Malformed, std::string(http1FaultName(fault)));
+      }
+      consumeInput(step.framing_bytes);
+      if (step.content_bytes > 0) {
+        return in_.view().substr(head_bytes_, step.content_bytes);
+      }
+      if (message_->body.done()) return {};
+    }
+    if (failed_ || input_ended_) return {};
+    pinHead();
+    const bool large = tunnel_ || message_->body.left() > 2 * kReadBytes;
+    const IoResult got = readSome(large && in_.empty() ? BufferPool::kLargeBytes : kReadBytes / 4);
+    if (got.state == State::Done) continue;
+    if (got.state == State::Blocked) {
+      in_.releaseIfEmpty();
+      return {};
+    }
+    input_ended_ = true;
+    if (got.state == State::Failed) {
+      fail(ErrorCode::Reset, "the client reset the connection");
+    } else if (!tunnel_) {
+      fail(ErrorCode::Closed, "the client closed before the end of its request");
+    }
+    return {};
+  }
+}
+
+// Drops bytes that follow the head in in_.
+void Http1ServerSession::consumeInput(size_t bytes) {
+  if (bytes == 0) return;
+  if (head_bytes_ == 0) {
+    in_.consume(bytes);
+    return;
+  }
+  // The head's bytes must stay where they are: it is pinned as soon as nothing follows it.
+  head_bytes_ += bytes;
+}
+
+void Http1ServerSession::consume(size_t bytes) {
+  consumeInput(bytes);
+  if (!tunnel_) message_->body.take(bytes);
+}
+
+bool Http1ServerSession::requestEnded() const {
+  return tunnel_ ? input_ended_ : message_->body.done();
+}
+
+const FieldList* Http1ServerSession::trailers() const {
+  return message_->trailers.size() > 0 ? &message_->trailers : nullptr;
+}
+
+// While a handler waits for the application, notices that the client has gone. Reading is the only
+// way to tell a reset from a pipelined request, so what comes is kept, up to a block.
+void Http1ServerSession::probeClient() {
+  if (tunnel_ || input_ended_ || !message_->body.done() || !connection_.readable()) return;
+  if (in_.holdsBlock() && in_.room() == 0) return;
+  const IoResult got = readSome(in_.holdsBlock() ? 1 : kReadBytes);
+  // The client may close its own direction and still wait for the answer.
+  if (got.state == State::Eof) {
+    input_ended_ = true;
+    close_after_ = true;
+  }
+  if (got.state == State::Failed) {
+    input_ended_ = true;
+    fail(ErrorCode::Reset, "the client reset the connection");
+  }
+}
+
+// ---- Output -------------------------------------------------------------------------------------
+
+void Http1ServerSession::sendInterim(const ResponseHead& head) {
+  if (message_->head.minor_version == 0) return;
+  if (head.status == 100) continue_sent_ = true;
+  writeResponseHead(head, {}, out_);
+}
+
+void Http1ServerSession::sendHead(ResponseHead& head) {
+  DCHECK(!head_sent_);
+  head_sent_ = true;
+  const RequestHead& request = message_->head;
+  const bool http10 = request.minor_version == 0;
+  if (head.framing == Framing::UntilClose && !http10) head.framing = Framing::Chunked;
+  if (head.framing == Framing::Chunked && http10) head.framing = Framing::UntilClose;
+  response_framing_ = request.method == Method::Head ? Framing::None : head.framing;
+  // The length is unknown to the client of a HEAD, as it would be to that of a GET.
+  if (request.method == Method::Head && head.framing == Framing::UntilClose) {
+    head.framing = Framing::None;
+  }
+  close_after_ = close_after_ || draining_ || response_framing_ == Framing::UntilClose ||
+                 (request.expects_continue && !continue_sent_ && !requestEnded());
+  writeResponseHead(head, {.close = close_after_, .http10 = http10}, out_);
+}
+
+size_t Http1ServerSession::sendContent(std::string_view content) {
+  if (failed_ || response_framing_ == Framing::None) return content.size();
+  const size_t offered = content.size();
+  size_t taken = 0;
+  while (taken < offered) {
+    std::string_view piece = content.substr(taken);
+    if (response_framing_ == Framing::Chunked) {
+      if (chunk_left_ == 0) {
+        char line[20];
+        out_.append({line, writeChunkLine(piece.size(), line)});
+        chunk_left_ = piece.size();
+      }
+      piece = piece.substr(0, chunk_left_);
+    }
+    const size_t sent = writeThrough(piece);
+    taken += sent;
+    if (response_framing_ == Framing::Chunked) {
+      chunk_left_ -= sent;
+      if (chunk_left_ == 0) out_.append("\r\n");
+    }
+    if (sent < piece.size()) break;
+  }
+  return taken;
+}
+
+// Gathers small content and writes large content from where it is.
+size_t Http1ServerSession::writeThrough(std::string_view content) {
+  if (out_.size() + content.size() <= kCoalesceBytes) {
+    out_.append(content);
+    return content.size();
+  }
+  if (!connection_.writable() && !connection_.secure()) {
+    const size_t room = out_.size() < kOutBytesMax ? kOutBytesMax - out_.size() : 0;
+    // Small pieces may gather while the client is slow; large ones stay with their source.
+    if (content.size() > room || content.size() > kCoalesceBytes / 4) return 0;
+    out_.append(content);
+    return content.size();
+  }
+  const std::string_view head = out_.view();
+  const iovec pieces[2] = {{const_cast<char*>(head.data()), head.size()},
+                           {const_cast<char*>(content.data()), content.size()}};
+  const size_t skip = head.empty() ? 1 : 0;
+  const IoResult result = connection_.write(std::span(pieces + skip, 2 - skip));
+  if (result.state == State::Failed || result.state == State::Eof) {
+    fail(ErrorCode::Reset, "the client reset the connection");
+    return content.size();
+  }
+  bytes_sent_ += result.bytes;
+  const size_t of_head = std::min(result.bytes, head.size());
+  out_.consume(of_head);
+  out_.releaseIfEmpty();
+  return result.bytes - of_head;
+}
+
+void Http1ServerSession::sendEnd(const FieldList* trailers) {
+  if (response_framing_ == Framing::Chunked && !failed_) writeChunkedEnd(trailers, out_);
+  response_ended_ = true;
+}
+
+void Http1ServerSession::startTunnel() {
+  tunnel_ = true;
+  close_after_ = true;
+  response_framing_ = Framing::UntilClose;
+}
+
+void Http1ServerSession::flush() {
+  while (!out_.empty() && !failed_) {
+    const IoResult result = connection_.write(out_.view());
+    if (result.state == State::Blocked) return;
+    if (result.state != State::Done) {
+      fail(ErrorCode::Reset, "the client reset the connection");
+      return;
+    }
+    bytes_sent_ += result.bytes;
+    out_.consume(result.bytes);
+  }
+  out_.releaseIfEmpty();
+}
+
+}  // namespace flamegate::proxy
