@@ -19,8 +19,8 @@ struct StoreTuning {
 };
 
 // Fails only for what waiting cannot cure: another process has the file (Conflict), or a kind that
-// is not served (Unsupported: Redis over TLS, with Sentinel, as a cluster). A medium that is away at
-// present is tried again by itself, while calls end in Unavailable.
+// is not served (Unsupported: Redis over TLS, with Sentinel, as a cluster). A medium that is away
+// at present is tried again by itself, while calls end in Unavailable.
 proxy::Result<std::unique_ptr<Store>> createStore(const config::Store& config,
                                                   StoreTuning tuning = {});
 

@@ -20,7 +20,7 @@ struct StoredProfile {
   std::string document;               // the record as JSON
   Summary summary;                    // its line in the index
   const std::string* body = nullptr;  // borrowed; null: a body that is there stays
-  Millis ttl{0};                      // how long it may live from now, for media that expire by themselves
+  Millis ttl{0};  // how long it may live from now, for media that expire by themselves
 };
 
 // Makes the new content from the present document, if there is one. May be called again when the

@@ -57,10 +57,10 @@ proxy::Result<> ProfileKeeper::begin() {
 }
 
 proxy::Result<> ProfileKeeper::commit() {
-  auto evicted = evictOverLimits();
+  evictOverLimits();
   auto committed = medium_->commit();
   if (!committed) index_stale_ = true;
-  return committed ? evicted : committed;
+  return committed;
 }
 
 std::optional<ProfileRecord> ProfileKeeper::readDocument(std::string_view document) const {
@@ -76,8 +76,7 @@ std::optional<ProfileRecord> ProfileKeeper::readDocument(std::string_view docume
 }
 
 Millis ProfileKeeper::timeLeft(const ProfileRecord& record) const {
-  const WallTime by_age =
-      std::chrono::ceil<Millis>(*record.stored_at + limits_.retention.age);
+  const WallTime by_age = std::chrono::ceil<Millis>(*record.stored_at + limits_.retention.age);
   const WallTime end = std::max(by_age, record.pinned_until.value_or(by_age));
   return std::max(kTtlMin, end - clock_());
 }
@@ -116,8 +115,8 @@ proxy::Result<ProfileRecord> ProfileKeeper::modify(const std::string& id, const 
   Summary summary;
   auto modified = medium_->modify(
       id,
-      [this, &change, &body, &written, &summary](
-          std::optional<std::string_view> document) -> proxy::Result<StoredProfile> {
+      [this, &change, &body, &written,
+       &summary](std::optional<std::string_view> document) -> proxy::Result<StoredProfile> {
         auto record = change(document ? readDocument(*document) : std::nullopt);
         if (!record) return proxy::fail(std::move(record.error()));
         written = std::move(*record);
@@ -277,10 +276,10 @@ proxy::Result<StoreStats> ProfileKeeper::stats() {
   return out;
 }
 
-proxy::Result<> ProfileKeeper::evictOverLimits() {
+// A failure is not the new content's: the index is made again, and the next group evicts.
+void ProfileKeeper::evictOverLimits() {
   const config::Retention& retention = limits_.retention;
   std::vector<std::string> ids;
-  uint64_t bytes = index_.bytes();
   while (index_.size() > retention.profiles_max || index_.bytes() > retention.bytes_max) {
     const bool too_many = index_.size() > retention.profiles_max;
     auto id = index_.findFirstUnpinned();
@@ -289,13 +288,7 @@ proxy::Result<> ProfileKeeper::evictOverLimits() {
     ids.push_back(std::move(*id));
     ++(too_many ? counters_.evicted_count : counters_.evicted_bytes);
   }
-  if (ids.empty()) return {};
-  auto erased = medium_->erase(ids);
-  if (!erased) index_stale_ = true;
-  proxy::logLine(proxy::LogLevel::Debug, "store",
-                 "evicted " + std::to_string(ids.size()) + " profiles, " +
-                     std::to_string(bytes - index_.bytes()) + " bytes");
-  return erased;
+  if (!ids.empty() && !medium_->erase(ids)) index_stale_ = true;
 }
 
 proxy::Result<bool> ProfileKeeper::evictExpired() {
@@ -319,14 +312,15 @@ proxy::Result<> ProfileKeeper::renewPins() {
   return {};
 }
 
-proxy::Result<bool> ProfileKeeper::sweep() {
+proxy::Result<bool> ProfileKeeper::sweep(bool probe) {
   if (auto begun = begin(); !begun) return proxy::fail(std::move(begun.error()));
   if (auto fresh = medium_->refresh(index_); !fresh) {
     index_stale_ = true;
-    static_cast<void>(medium_->commit());  // nothing was written; the refresh's error is the one to tell
+    static_cast<void>(
+        medium_->commit());  // nothing was written; the refresh's error is the one to tell
     return proxy::fail(std::move(fresh.error()));
   }
-  auto renewed = medium_->probe();
+  auto renewed = probe ? medium_->probe() : proxy::Result<>();
   if (renewed) renewed = renewPins();
   auto expired = renewed ? evictExpired() : proxy::Result<bool>(false);
   if (auto committed = commit(); !committed) return proxy::fail(std::move(committed.error()));

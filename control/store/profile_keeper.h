@@ -47,7 +47,8 @@ class ProfileKeeper {
   std::string_view kind() const { return medium_->kind(); }
 
   // One bounded step of retention, with its own begin and commit; true: there is more to do.
-  proxy::Result<bool> sweep();
+  // `probe`: also tries whether profiles can be written.
+  proxy::Result<bool> sweep(bool probe);
 
  private:
   // Makes the new record from the present one; store-owned fields are the change's to keep.
@@ -62,7 +63,7 @@ class ProfileKeeper {
                                       const std::optional<std::string>& body) const;
   Millis timeLeft(const ProfileRecord& record) const;
   proxy::Result<> drop(const std::vector<std::string>& ids);
-  proxy::Result<> evictOverLimits();
+  void evictOverLimits();
   proxy::Result<bool> evictExpired();
   proxy::Result<> renewPins();
   proxy::Result<> checkBody(const std::optional<std::string>& body) const;

@@ -7,9 +7,9 @@ namespace flamegate::control {
 namespace {
 
 constexpr std::array<std::string_view, 4> kStates = {"running", "waiting", "stored", "failed"};
-constexpr std::array<std::string_view, 8> kReasons = {
-    "no-upload",   "refused",       "oversized", "undecodable",
-    "client-gone", "upstream-lost", "store",     "control-lost"};
+constexpr std::array<std::string_view, 8> kReasons = {"no-upload",   "refused",     "oversized",
+                                                      "undecodable", "client-gone", "upstream-lost",
+                                                      "store",       "control-lost"};
 constexpr std::array<std::string_view, 7> kTriggers = {"query",    "header", "referer", "session",
                                                        "campaign", "path",   "slow"};
 constexpr std::array<std::string_view, 3> kModes = {"wall", "cpu", "both"};
@@ -64,8 +64,8 @@ std::optional<Millis> takeTimeOfDay(std::string_view& text) {
   if (!minute || *minute > 59 || !takeChar(text, ":")) return std::nullopt;
   const auto second = takeNumber(text, 2);
   if (!second || *second > 60) return std::nullopt;
-  Millis time = std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
-                std::chrono::seconds(*second);
+  Millis time =
+      std::chrono::hours(*hour) + std::chrono::minutes(*minute) + std::chrono::seconds(*second);
   if (!takeChar(text, ".")) return time;
   int scale = 100;
   size_t digits = 0;
@@ -91,9 +91,7 @@ std::optional<std::chrono::minutes> takeOffset(std::string_view& text) {
 
 }  // namespace
 
-WallTime systemWallTime() {
-  return std::chrono::floor<Millis>(std::chrono::system_clock::now());
-}
+WallTime systemWallTime() { return std::chrono::floor<Millis>(std::chrono::system_clock::now()); }
 
 std::string_view nameOf(ProfileState state) { return kStates[static_cast<size_t>(state)]; }
 std::string_view nameOf(FailReason reason) { return kReasons[static_cast<size_t>(reason)]; }

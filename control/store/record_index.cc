@@ -35,18 +35,24 @@ std::string searchText(const Summary& summary) {
 // A missing value sorts as the smallest.
 int64_t sortKey(const Summary& summary, SortField field) {
   switch (field) {
-    case SortField::StartedAt: return summary.started_at.time_since_epoch().count();
-    case SortField::Duration: return summary.duration ? summary.duration->count() : -1;
-    case SortField::Samples: return summary.samples ? static_cast<int64_t>(*summary.samples) : -1;
+    case SortField::StartedAt:
+      return summary.started_at.time_since_epoch().count();
+    case SortField::Duration:
+      return summary.duration ? summary.duration->count() : -1;
+    case SortField::Samples:
+      return summary.samples ? static_cast<int64_t>(*summary.samples) : -1;
   }
   return 0;
 }
 
 const std::string& groupName(const Summary& summary, GroupBy by) {
   switch (by) {
-    case GroupBy::Route: return summary.route;
-    case GroupBy::Host: return summary.host;
-    case GroupBy::Service: return summary.service;
+    case GroupBy::Route:
+      return summary.route;
+    case GroupBy::Host:
+      return summary.host;
+    case GroupBy::Service:
+      return summary.service;
   }
   return summary.route;
 }
@@ -209,8 +215,7 @@ proxy::Result<RecordIndex::Page> RecordIndex::list(const ListQuery& query,
   const size_t shown = std::min(limit, found.size());
   std::partial_sort(found.begin(), found.begin() + static_cast<ptrdiff_t>(shown), found.end(),
                     [&precedes](const auto& a, const auto& b) {
-                      return precedes(a.first, a.second->summary.id, b.first,
-                                      b.second->summary.id);
+                      return precedes(a.first, a.second->summary.id, b.first, b.second->summary.id);
                     });
   for (size_t i = 0; i < shown; ++i) page.ids.push_back(found[i].second->summary.id);
   if (found.size() > shown) {

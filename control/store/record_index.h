@@ -27,10 +27,10 @@ struct Cutoff {
   }
 };
 
-// Summaries by id, in order of arrival, about 0.5 KB each. Every filter is one pass over all of them
-// (a few milliseconds for 100,000), so that any combination costs the same and totals are exact; the
-// media stay simple and agree on what a filter means.
-// Owner: ProfileKeeper. Thread: the store's.
+// Summaries by id, in order of arrival, about 0.5 KB each. Every filter is one pass over all of
+// them (a few milliseconds for 100,000), so that any combination costs the same and totals are
+// exact; the media stay simple and agree on what a filter means. Owner: ProfileKeeper. Thread: the
+// store's.
 class RecordIndex {
  public:
   struct Page {

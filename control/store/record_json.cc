@@ -1,5 +1,6 @@
 #include <cmath>
 #include <limits>
+
 #include <nlohmann/json.hpp>
 
 #include "control/store/record.h"

@@ -34,7 +34,8 @@ bool isTrouble(ErrorCode code) {
 
 }  // namespace
 
-// One queued call. Owner: the queue, then the batch. Thread: made by the caller, run by the store's.
+// One queued call. Owner: the queue, then the batch. Thread: made by the caller, run by the
+// store's.
 class StoreOperation {
  public:
   StoreOperation(bool writes, size_t bytes) : writes_(writes), bytes_(bytes) {}
@@ -108,8 +109,8 @@ void Store::submit(bool writes, size_t bytes, Done<T> done, Work work) {
 bool Store::enqueue(std::unique_ptr<StoreOperation>& operation) {
   {
     const std::lock_guard lock(mutex_);
-    const bool room = queue_.size() < limits_.operations &&
-                      queued_bytes_ + operation->bytes() <= limits_.bytes;
+    const bool room =
+        queue_.size() < limits_.operations && queued_bytes_ + operation->bytes() <= limits_.bytes;
     if (stopping_ || !room) return false;
     queued_bytes_ += operation->bytes();
     queue_.push_back(std::move(operation));
@@ -130,16 +131,13 @@ void Store::update(std::string id, RecordChange change, std::optional<std::strin
                    Done<ProfileRecord> done) {
   const size_t bytes = bytesOf(body);
   submit<ProfileRecord>(true, bytes, std::move(done),
-                        [id = std::move(id), change = std::move(change),
-                         body = std::move(body)](ProfileKeeper& keeper) {
-                          return keeper.update(id, change, body);
-                        });
+                        [id = std::move(id), change = std::move(change), body = std::move(body)](
+                            ProfileKeeper& keeper) { return keeper.update(id, change, body); });
 }
 
 void Store::find(std::string id, Done<ProfileRecord> done) {
-  submit<ProfileRecord>(
-      false, 0, std::move(done),
-      [id = std::move(id)](ProfileKeeper& keeper) { return keeper.find(id); });
+  submit<ProfileRecord>(false, 0, std::move(done),
+                        [id = std::move(id)](ProfileKeeper& keeper) { return keeper.find(id); });
 }
 
 void Store::body(std::string id, Done<std::string> done) {
@@ -148,9 +146,9 @@ void Store::body(std::string id, Done<std::string> done) {
 }
 
 void Store::list(ListQuery query, Done<ListPage> done) {
-  submit<ListPage>(
-      false, 0, std::move(done),
-      [query = std::move(query)](ProfileKeeper& keeper) { return keeper.list(query); });
+  submit<ListPage>(false, 0, std::move(done), [query = std::move(query)](ProfileKeeper& keeper) {
+    return keeper.list(query);
+  });
 }
 
 void Store::groups(GroupBy by, ListQuery filters, size_t limit, Done<std::vector<Group>> done) {
@@ -176,9 +174,8 @@ void Store::unpin(std::string id, Done<ProfileRecord> done) {
 }
 
 void Store::revoke(RevokedToken token, Done<> done) {
-  submit<void>(
-      true, 0, std::move(done),
-      [token = std::move(token)](ProfileKeeper& keeper) { return keeper.revoke(token); });
+  submit<void>(true, 0, std::move(done),
+               [token = std::move(token)](ProfileKeeper& keeper) { return keeper.revoke(token); });
 }
 
 void Store::revoked(Done<std::vector<RevokedToken>> done) {
@@ -199,9 +196,9 @@ void Store::stats(Done<StoreStats> done) {
 }
 
 void Store::sweep(Done<> done) {
-  submit<void>(false, 0, std::move(done), [](ProfileKeeper& keeper) -> Result<> {
-    auto more = keeper.sweep();
-    while (more && *more) more = keeper.sweep();
+  submit<void>(false, 0, std::move(done), [this](ProfileKeeper& keeper) -> Result<> {
+    auto more = keeper.sweep(!available_);
+    while (more && *more) more = keeper.sweep(false);
     if (!more) return proxy::fail(std::move(more.error()));
     return {};
   });
@@ -262,7 +259,7 @@ void Store::runThread() {
 }
 
 SteadyTime Store::runSweep() {
-  auto more = keeper_->sweep();
+  auto more = keeper_->sweep(!available_);
   note(more ? nullptr : &more.error(), true);
   const auto pause = more && *more ? kSweepPause : limits_.sweep_every;
   return std::chrono::steady_clock::now() + pause;

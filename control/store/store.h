@@ -47,7 +47,7 @@ struct StoreStats {
   std::string trouble;    // the latest failure's text while not available
   uint64_t profiles = 0;
   uint64_t pinned = 0;
-  uint64_t bytes = 0;  // metadata and bodies, as retention counts them
+  uint64_t bytes = 0;              // metadata and bodies, as retention counts them
   std::optional<WallTime> oldest;  // stored_at of the oldest
   // Since the process began:
   uint64_t puts = 0;
@@ -61,16 +61,16 @@ struct StoreStats {
 // Bounds of the queue in front of the store's thread.
 struct QueueLimits {
   size_t operations = 4096;
-  size_t bytes = 64u << 20;  // bodies and metadata waiting to be written
+  size_t bytes = 64u << 20;                       // bodies and metadata waiting to be written
   std::chrono::milliseconds sweep_every{10'000};  // zero: only on request
 };
 
 // The asynchronous front of the store, whatever its medium: memory, embedded SQLite or Redis.
 //
-// Every call takes its arguments over, returns at once and calls `done` exactly once: on the store's
-// thread, or, when the queue is full, on the caller's before the call returns. `done` must not
-// block, throw or end its Store: it posts the result, which it owns, to the caller's own loop. Calls
-// of one thread take effect, and call back, in order.
+// Every call takes its arguments over, returns at once and calls `done` exactly once: on the
+// store's thread, or, when the queue is full, on the caller's before the call returns. `done` must
+// not block, throw or end its Store: it posts the result, which it owns, to the caller's own loop.
+// Calls of one thread take effect, and call back, in order.
 //
 // Errors: NotFound (no such profile, or it has expired), TooLarge (body or metadata), Malformed (a
 // cursor or an id), Unsupported (pins while they are switched off), Full (queue, disk or Redis's

@@ -45,8 +45,7 @@ class Decoder {
     const std::string_view digits = field();
     if (digits.empty()) return std::nullopt;
     int64_t value = 0;
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc() || end != digits.data() + digits.size() || value < low ||
         value > high) {
       ok_ = false;
