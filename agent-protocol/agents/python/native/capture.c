@@ -35,6 +35,9 @@ static double draw(fg_capture *c)
 
 static int64_t draw_gap(fg_capture *c)
 {
+    if (!c->jitter) {
+        return c->period_ns;
+    }
     int64_t gap = (int64_t)((0.5 + draw(c)) * (double)c->period_ns);
     return gap > 0 ? gap : 1;
 }
@@ -89,17 +92,7 @@ static uint32_t intern(fg_capture *c)
     return node;
 }
 
-static int64_t last_cpu_ns(const fg_capture *c)
-{
-    return c->samples_used ? c->samples[c->samples_used - 1].cpu_ns : c->start_cpu_ns;
-}
-
-static int64_t last_mono_ns(const fg_capture *c)
-{
-    return c->samples_used ? c->samples[c->samples_used - 1].mono_ns : c->start_ns;
-}
-
-static void take_sample(fg_capture *c, int64_t now_ns, const void *context)
+static void take_sample(fg_capture *c, const fg_usage *now, const void *context)
 {
     c->counts.ticks++;
     fg_read_stack(c->thread, &c->codes, c->scratch);
@@ -111,9 +104,9 @@ static void take_sample(fg_capture *c, int64_t now_ns, const void *context)
     if (c->samples_used == c->samples_max) {
         fg_capture_halve(c);
     }
-    int64_t cpu_ns = fg_thread_cpu_ns();
-    fg_state state = fg_thread_state(c->thread, context, cpu_ns - last_cpu_ns(c), now_ns - last_mono_ns(c));
-    c->samples[c->samples_used++] = (fg_sample){now_ns, cpu_ns, intern(c), (uint32_t)state};
+    fg_state state = fg_thread_state(c->thread, context, &c->last, now);
+    c->samples[c->samples_used++] = (fg_sample){now->wall_ns, now->cpu_ns, intern(c), (uint32_t)state};
+    c->last = *now;
 }
 
 static void schedule_next(fg_capture *c, int64_t now_ns)
@@ -130,25 +123,19 @@ static void schedule_next(fg_capture *c, int64_t now_ns)
     arm(c);
 }
 
-static void expire(fg_capture *c)
-{
-    c->expired = 1;
-    c->end_ns = c->deadline_ns;
-    c->end_cpu_ns = fg_thread_cpu_ns();
-    __atomic_store_n(&c->running, 0, __ATOMIC_SEQ_CST);
-}
-
 static void tick(fg_capture *c, const void *context)
 {
-    int64_t now_ns = fg_monotonic_ns();
-    if (now_ns >= c->deadline_ns) {
-        expire(c);
+    fg_usage now = fg_thread_usage();
+    if (now.wall_ns >= c->deadline_ns) {
+        c->expired = 1;
+        c->end = now;
+        c->end.wall_ns = c->deadline_ns;
+        __atomic_store_n(&c->running, 0, __ATOMIC_SEQ_CST);
         return;
     }
-    take_sample(c, now_ns, context);
-    int64_t done_ns = fg_monotonic_ns();
-    c->counts.handler_ns += done_ns - now_ns;
-    schedule_next(c, done_ns);
+    take_sample(c, &now, context);
+    c->counts.handler_ns += fg_thread_cpu_ns() - now.cpu_ns;
+    schedule_next(c, fg_monotonic_ns());
 }
 
 static void *tick_name(const fg_capture *c)
@@ -289,19 +276,18 @@ static void seed(fg_capture *c)
     c->random |= 1;  // the generator's only fixed point is 0
 }
 
-static void begin(fg_capture *c, int64_t period_ns, int64_t max_ns)
+static void begin(fg_capture *c, const fg_options *options)
 {
     seed(c);
     memset(&c->counts, 0, sizeof(c->counts));
     c->samples_used = 0;
     c->expired = 0;
-    c->period_ns = period_ns;
+    c->period_ns = options->period_ns;
+    c->jitter = options->jitter;
     c->start_unix_ns = fg_clock_ns(CLOCK_REALTIME);
-    c->start_ns = fg_monotonic_ns();
-    c->start_cpu_ns = fg_thread_cpu_ns();
-    c->end_ns = 0;
-    c->deadline_ns = c->start_ns + max_ns;
-    c->due_ns = c->start_ns + draw_first_gap(c);
+    c->start = c->last = fg_thread_usage();
+    c->deadline_ns = c->start.wall_ns + options->max_ns;
+    c->due_ns = c->start.wall_ns + draw_first_gap(c);
     if (c->due_ns > c->deadline_ns) {
         c->due_ns = c->deadline_ns;
     }
@@ -309,7 +295,7 @@ static void begin(fg_capture *c, int64_t period_ns, int64_t max_ns)
     c->start_node = intern(c);
 }
 
-int fg_capture_start(int64_t period_ns, int64_t max_ns, uint32_t samples_max, fg_capture_ref *out)
+int fg_capture_start(const fg_options *options, fg_capture_ref *out)
 {
     static int fork_hooks_installed;
     pid_t tid = thread_id();
@@ -330,7 +316,7 @@ int fg_capture_start(int64_t period_ns, int64_t max_ns, uint32_t samples_max, fg
             return ENOMEM;
         }
     }
-    int error = map_buffer(c, samples_max);
+    int error = map_buffer(c, options->samples_max);
     if (error != 0) {
         return error;
     }
@@ -344,7 +330,7 @@ int fg_capture_start(int64_t period_ns, int64_t max_ns, uint32_t samples_max, fg
         return error;
     }
     captures++;
-    begin(c, period_ns, max_ns);
+    begin(c, options);
     c->unblocked_signal = mask_ticks(SIG_UNBLOCK);
     __atomic_store_n(&c->running, 1, __ATOMIC_SEQ_CST);
     arm(c);
@@ -359,11 +345,11 @@ fg_capture *fg_capture_get(fg_capture_ref ref)
 
 static void cut(fg_capture *c, int64_t end_ns)
 {
-    while (c->samples_used > 0 && c->samples[c->samples_used - 1].mono_ns > end_ns) {
+    while (c->samples_used > 0 && c->samples[c->samples_used - 1].wall_ns > end_ns) {
         c->samples_used--;
     }
-    c->end_ns = end_ns;
-    c->end_cpu_ns = last_cpu_ns(c);
+    c->end.wall_ns = end_ns;
+    c->end.cpu_ns = c->samples_used ? c->samples[c->samples_used - 1].cpu_ns : c->start.cpu_ns;
 }
 
 void fg_capture_stop(fg_capture *c, int64_t end_ns)
@@ -379,10 +365,10 @@ void fg_capture_stop(fg_capture *c, int64_t end_ns)
         sched_yield();  // stopped by another thread in the middle of a tick, which needs no lock to end
     }
     if (was_running) {
-        c->end_ns = fg_monotonic_ns();
-        c->end_cpu_ns = on_own_thread ? fg_thread_cpu_ns() : last_cpu_ns(c);
+        c->end = on_own_thread ? fg_thread_usage() : c->last;
+        c->end.wall_ns = fg_monotonic_ns();
     }
-    if (end_ns != 0 && end_ns < c->end_ns) {
+    if (end_ns != 0 && end_ns < c->end.wall_ns) {
         cut(c, end_ns);
     }
     if (on_own_thread && c->unblocked_signal) {

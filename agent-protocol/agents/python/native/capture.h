@@ -25,8 +25,8 @@
 #define FG_SAMPLES_MAX 65536u
 
 typedef struct {
-    int64_t mono_ns;
-    int64_t cpu_ns;  // CPU time of the thread up to here
+    int64_t wall_ns;  // CLOCK_MONOTONIC
+    int64_t cpu_ns;   // CPU time of the thread up to here
     uint32_t node;
     uint32_t state;  // fg_state
 } fg_sample;
@@ -36,7 +36,7 @@ typedef struct {
     uint64_t missed;     // of these: overslept, unreadable, or dropped by a full buffer
     uint64_t unreadable; // ticks at an instruction where the stack was just being changed
     uint64_t shortened;  // samples whose inner frames did not fit into the call tree
-    int64_t handler_ns;
+    int64_t handler_ns;  // CPU time
 } fg_counts;
 
 typedef struct {
@@ -51,12 +51,13 @@ typedef struct {
     int64_t due_ns;       // the next tick
     int64_t deadline_ns;  // the recording stops here
     int64_t period_ns;    // grows when the buffer is halved
+    int jitter;
     uint64_t random;
     int expired;          // stopped by its deadline
 
-    // The recording. Times are CLOCK_MONOTONIC but for start_unix_ns.
-    int64_t start_unix_ns, start_ns, start_cpu_ns;
-    int64_t end_ns, end_cpu_ns;
+    // The recording.
+    int64_t start_unix_ns;
+    fg_usage start, last, end;  // last: at the last tick
     uint32_t start_node;  // the stack that started the capture
     fg_counts counts;
     fg_sample *samples;
@@ -75,9 +76,16 @@ typedef struct {
     uint32_t generation;
 } fg_capture_ref;
 
-// Starts recording the calling thread. `samples_max` is even, 2 to FG_SAMPLES_MAX. 0, or an errno: EAGAIN when the pool is
-// empty or the kernel has no timer left, EBUSY when this thread is recorded already, ENOTSUP without a free signal.
-int fg_capture_start(int64_t period_ns, int64_t max_ns, uint32_t samples_max, fg_capture_ref *out);
+typedef struct {
+    int64_t period_ns;
+    int64_t max_ns;
+    uint32_t samples_max;  // even, 2 to FG_SAMPLES_MAX
+    int jitter;            // 0: fixed gaps, to see what goes wrong with them
+} fg_options;
+
+// Starts recording the calling thread. 0, or an errno: EAGAIN when the pool is empty or the kernel has no timer left, EBUSY
+// when this thread is recorded already, ENOTSUP without a free signal.
+int fg_capture_start(const fg_options *options, fg_capture_ref *out);
 
 // The capture, or NULL when it has ended (released, or left behind by fork()).
 fg_capture *fg_capture_get(fg_capture_ref ref);

@@ -36,17 +36,18 @@ static void release(CaptureObject *self)
 }
 
 PyDoc_STRVAR(start_doc,
-             "start(period_ns, max_ns, samples_max=65536)\n--\n\n"
+             "start(period_ns, max_ns, samples_max=65536, jitter=True)\n--\n\n"
              "Start recording the calling thread and return the Capture. OSError: EBUSY when the thread is recorded\n"
              "already, EAGAIN when all captures are taken.");
 
 static PyObject *sampler_start(PyObject *module, PyObject *args, PyObject *keywords)
 {
     (void)module;
-    static char *names[] = {"period_ns", "max_ns", "samples_max", NULL};
+    static char *names[] = {"period_ns", "max_ns", "samples_max", "jitter", NULL};
     long long period_ns, max_ns;
     unsigned int samples_max = FG_SAMPLES_MAX;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "LL|I", names, &period_ns, &max_ns, &samples_max)) {
+    int jitter = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "LL|Ip", names, &period_ns, &max_ns, &samples_max, &jitter)) {
         return NULL;
     }
     if (period_ns < 1 || period_ns > FG_NS_PER_S * 3600 || max_ns < 1 || max_ns > FG_NS_PER_S * 86400 || samples_max < 2 ||
@@ -60,7 +61,8 @@ static PyObject *sampler_start(PyObject *module, PyObject *args, PyObject *keywo
     }
     self->ref = (fg_capture_ref){NULL, 0};
     fg_guard_install();
-    int error = fg_capture_start(period_ns, max_ns, samples_max, &self->ref);
+    fg_options options = {period_ns, max_ns, samples_max, jitter};
+    int error = fg_capture_start(&options, &self->ref);
     if (error != 0) {
         fg_guard_sweep();
         Py_DECREF(self);
@@ -99,7 +101,7 @@ static PyObject *capture_stats(CaptureObject *self, PyObject *unused)
     }
     return Py_BuildValue(
         "{s:L,s:L,s:L,s:L,s:K,s:K,s:K,s:K,s:K,s:L,s:O,s:n}", "start_unix_ns", (long long)c->start_unix_ns, "wall_ns",
-        (long long)(c->end_ns - c->start_ns), "cpu_ns", (long long)(c->end_cpu_ns - c->start_cpu_ns), "period_ns",
+        (long long)(c->end.wall_ns - c->start.wall_ns), "cpu_ns", (long long)(c->end.cpu_ns - c->start.cpu_ns), "period_ns",
         (long long)c->period_ns, "expected", (unsigned long long)c->counts.ticks, "taken",
         (unsigned long long)c->samples_used, "missed", (unsigned long long)c->counts.missed, "unreadable",
         (unsigned long long)c->counts.unreadable, "shortened", (unsigned long long)c->counts.shortened, "overhead_ns", (long long)c->counts.handler_ns, "expired",

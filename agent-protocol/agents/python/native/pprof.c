@@ -219,7 +219,7 @@ static void write_sample(encoder *e, const label_ids *ids, const fg_sample *s, i
     put_label(e, ids->thread_key, ids->thread, 0, 0);
     put_label(e, ids->state_key, ids->states[s->state], 0, 0);
     const fg_capture *c = e->capture;
-    put_label(e, ids->timestamp_key, 0, (uint64_t)(c->start_unix_ns + (s->mono_ns - c->start_ns)), ids->nanoseconds);
+    put_label(e, ids->timestamp_key, 0, (uint64_t)(c->start_unix_ns + (s->wall_ns - c->start.wall_ns)), ids->nanoseconds);
     finish_message(e, kSample);
 }
 
@@ -227,20 +227,18 @@ static void write_samples(encoder *e, const label_ids *ids)
 {
     const fg_capture *c = e->capture;
     if (c->samples_used == 0) {
-        int64_t wall_ns = c->end_ns - c->start_ns, cpu_ns = c->end_cpu_ns - c->start_cpu_ns;
-        fg_state state = fg_thread_state(c->thread, NULL, cpu_ns, wall_ns);
-        fg_sample whole = {c->end_ns, c->end_cpu_ns, server_node(e), (uint32_t)state};
-        write_sample(e, ids, &whole, wall_ns, cpu_ns);
+        fg_sample whole = {c->end.wall_ns, c->end.cpu_ns, server_node(e), (uint32_t)fg_usage_state(&c->start, &c->end)};
+        write_sample(e, ids, &whole, c->end.wall_ns - c->start.wall_ns, c->end.cpu_ns - c->start.cpu_ns);
         return;
     }
-    int64_t mono_ns = c->start_ns, cpu_ns = c->start_cpu_ns;
+    int64_t wall_ns = c->start.wall_ns, cpu_ns = c->start.cpu_ns;
     for (uint32_t i = 0; i < c->samples_used; i++) {
         const fg_sample *s = &c->samples[i];
         int last = i + 1 == c->samples_used;
-        int64_t until_ns = last ? c->end_ns : s->mono_ns;
-        int64_t until_cpu_ns = last ? c->end_cpu_ns : s->cpu_ns;
-        write_sample(e, ids, s, until_ns - mono_ns, until_cpu_ns - cpu_ns);
-        mono_ns = s->mono_ns;
+        int64_t until_ns = last ? c->end.wall_ns : s->wall_ns;
+        int64_t until_cpu_ns = last ? c->end.cpu_ns : s->cpu_ns;
+        write_sample(e, ids, s, until_ns - wall_ns, until_cpu_ns - cpu_ns);
+        wall_ns = s->wall_ns;
         cpu_ns = s->cpu_ns;
     }
 }
@@ -280,7 +278,7 @@ static void write_header(encoder *e)
     write_value_type(e, kPeriodType, "wall", "nanoseconds");
     fg_put_number_field(e->out, kPeriod, (uint64_t)c->period_ns);
     fg_put_number_field(e->out, kTimeNanos, (uint64_t)c->start_unix_ns);
-    fg_put_number_field(e->out, kDurationNanos, (uint64_t)(c->end_ns - c->start_ns));
+    fg_put_number_field(e->out, kDurationNanos, (uint64_t)(c->end.wall_ns - c->start.wall_ns));
     fg_put_number_field(e->out, kDefaultSampleType, literal(e, e->options->cpu_is_default ? "cpu" : "wall"));
     for (size_t i = 0; i < e->options->comment_count; i++) {
         fg_put_number_field(e->out, kComment, literal(e, e->options->comments[i]));

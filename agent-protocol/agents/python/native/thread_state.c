@@ -4,7 +4,10 @@
 #include <internal/pycore_interp.h>
 #include <internal/pycore_runtime.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <ucontext.h>
+
+#include "clock.h"
 
 static const void *interpreter_lock(const PyThreadState *thread)
 {
@@ -41,8 +44,8 @@ static int wants_interpreter_lock(const PyThreadState *thread, const ucontext_t 
 
 #else
 
-// Elsewhere the kernel overwrites the call's first argument with its result: a thread that does not advance counts as
-// waiting, and waiting for the interpreter lock cannot be told from other waiting.
+// Elsewhere the kernel overwrites the call's first argument with its result: waiting for the interpreter lock cannot be told
+// from other waiting.
 static int in_system_call(const ucontext_t *context)
 {
     (void)context;
@@ -58,19 +61,29 @@ static int wants_interpreter_lock(const PyThreadState *thread, const ucontext_t 
 
 #endif
 
-fg_state fg_thread_state(const PyThreadState *thread, const void *context, int64_t cpu_ns, int64_t wall_ns)
+fg_usage fg_thread_usage(void)
 {
-    int advances = cpu_ns * 2 >= wall_ns;
-    if (context == NULL) {
-        return advances ? FG_RUNNING : FG_WAITING;
-    }
-    int blocked = in_system_call(context);
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return (fg_usage){fg_monotonic_ns(), fg_thread_cpu_ns(), usage.ru_nvcsw};
+}
+
+// A thread that did not advance without having given up the CPU was ready to run, but others ran.
+fg_state fg_usage_state(const fg_usage *from, const fg_usage *to)
+{
+    int advanced = (to->cpu_ns - from->cpu_ns) * 2 >= to->wall_ns - from->wall_ns;
+    return !advanced && to->voluntary_switches != from->voluntary_switches ? FG_WAITING : FG_RUNNING;
+}
+
+fg_state fg_thread_state(const PyThreadState *thread, const void *context, const fg_usage *from, const fg_usage *to)
+{
+    int in_call = in_system_call(context);
     if (_PyThreadState_UncheckedGet() == thread) {
         if (thread->interp->gc.collecting) {
             return FG_GC;
         }
-    } else if (blocked && wants_interpreter_lock(thread, context)) {
+    } else if (in_call && wants_interpreter_lock(thread, context)) {
         return FG_GIL;
     }
-    return blocked && !advances ? FG_WAITING : FG_RUNNING;
+    return in_call ? fg_usage_state(from, to) : FG_RUNNING;
 }
