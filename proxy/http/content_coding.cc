@@ -1,10 +1,10 @@
 #include "proxy/http/content_coding.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <climits>
+
+#include <zlib.h>
 
 #include "proxy/base/check.h"
 #include "proxy/base/strings.h"
@@ -165,7 +165,8 @@ Result<> ContentDecoder::finish() const {
   return fail(ErrorCode::Malformed, ErrorSource::Client, "content is cut off");
 }
 
-Result<std::string> decodeContent(ContentCoding coding, std::string_view encoded, DecodeLimits limits) {
+Result<std::string> decodeContent(ContentCoding coding, std::string_view encoded,
+                                  DecodeLimits limits) {
   class StringSink final : public ByteSink {
    public:
     void onBytes(std::string_view bytes) override { text += bytes; }
@@ -191,7 +192,8 @@ struct ContentEncoder::Stream {
 };
 
 ContentEncoder::ContentEncoder(ContentCoding coding, int level) {
-  if (coding != ContentCoding::Identity) stream_ = std::make_unique<Stream>(level, windowBits(coding));
+  if (coding != ContentCoding::Identity)
+    stream_ = std::make_unique<Stream>(level, windowBits(coding));
 }
 
 ContentEncoder::ContentEncoder(ContentEncoder&&) noexcept = default;

@@ -67,7 +67,8 @@ class ContentDecoder {
 };
 
 // Decodes a whole body at once.
-Result<std::string> decodeContent(ContentCoding coding, std::string_view encoded, DecodeLimits limits);
+Result<std::string> decodeContent(ContentCoding coding, std::string_view encoded,
+                                  DecodeLimits limits);
 
 // Encodes one body. Owner: who encodes. Thread: its owner's.
 class ContentEncoder {
