@@ -1,7 +1,6 @@
-#include "proxy/filters/inject/html_scanner.h"
-
 #include "proxy/base/strings.h"
 #include "proxy/filters/inject/html_chars.h"
+#include "proxy/filters/inject/html_scanner.h"
 
 // Elements that hold text (HTML Standard §13.2.5.2 to .31).
 namespace flamegate::proxy {
