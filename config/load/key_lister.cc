@@ -95,8 +95,9 @@ class KeyLister final : public Visitor {
  private:
   void add(std::string type, std::string fallback, std::string limits) {
     if (optional_) fallback = "absent";
-    if (need_ == Need::Required) fallback = "required";
-    rows_.push_back({path_, std::move(type), std::move(fallback), std::move(limits)});
+    const bool required = need_ == Need::Required;
+    if (required) fallback.clear();
+    rows_.push_back({path_, std::move(type), std::move(fallback), std::move(limits), required});
   }
 
   std::string path_;

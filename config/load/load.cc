@@ -65,7 +65,6 @@ Config readConfig(const Node& root, Faults& faults) {
 Loading interpret(Node root, const std::string& name, const std::string& base_dir,
                   const LoadOptions& options, Faults& faults) {
   Faults warnings(name);
-  expandVariables(root, options.environment, faults);
   reportUnavailable(root, faults);
   Loaded loaded{readConfig(root, faults), {}};
   complete(loaded.config);
@@ -138,6 +137,7 @@ Loading loadText(std::string_view text, const std::string& name, const std::stri
                  const LoadOptions& options) {
   Faults faults(name);
   Node root = parseTree(text, faults);
+  expandVariables(root, options.environment, faults);
   return interpret(std::move(root), name, base_dir, options, faults);
 }
 

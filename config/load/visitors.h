@@ -12,9 +12,9 @@ namespace flamegate::config {
 struct KeyInfo {
   std::string path;      // `listeners[].tls.certificates[].cert`; `{}` stands for a name
   std::string type;      // "duration", "map", "list of maps", …
-  std::string fallback;  // the default as a file would say it; "required", or "absent" where
-                         // absence means something
+  std::string fallback;  // the default as a file would say it; "absent" where that means something
   std::string limits;
+  bool required = false;
   bool operator==(const KeyInfo&) const = default;
 };
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "config/load/load.h"
+#include "tests/config/support.h"
 
 namespace flamegate::config {
 namespace {
@@ -17,12 +17,6 @@ std::string contentOf(const std::filesystem::path& path) {
   std::ostringstream content;
   content << stream.rdbuf();
   return content.str();
-}
-
-std::string linesOf(const std::vector<Fault>& faults) {
-  std::string lines;
-  for (const Fault& fault : faults) lines += toText(fault) + "\n";
-  return lines;
 }
 
 std::vector<std::string> goldenNames() {
@@ -40,12 +34,7 @@ class Golden : public testing::TestWithParam<std::string> {};
 TEST_P(Golden, FileIsAnsweredWithExactlyTheseMessages) {
   const std::filesystem::path directory = FLAMEGATE_SOURCE_DIR "/tests/config/golden";
   const std::string text = contentOf(directory / (GetParam() + ".yaml"));
-  LoadOptions options;
-  options.check_files = false;
-  options.environment = [](const std::string& name) -> std::optional<std::string> {
-    return name == "PORT" ? std::optional<std::string>("8080") : std::nullopt;
-  };
-  const Loading loading = loadText(text, GetParam() + ".yaml", "/etc/flamegate", options);
+  const Loading loading = loadTest(text, GetParam() + ".yaml");
   const bool wants_warnings = text.rfind("# warnings\n", 0) == 0;
   ASSERT_EQ(loading.has_value(), wants_warnings) << (loading ? "loads" : linesOf(loading.error()));
   const std::string said = loading ? linesOf(loading->warnings) : linesOf(loading.error());
