@@ -42,7 +42,7 @@ Scalar logTarget(AccessLog& log) {
   const Scalar word = choice(log.target, kTargets);
   Scalar file = filePath(log.path);
   Scalar scalar;
-  scalar.type = word.type + " or a file";
+  scalar.type = "`stdout`, `stderr`, `none` or file";
   scalar.assign = [&log, assign_word = word.assign,
                    assign_path = file.assign](const std::string& written) -> Problem {
     log.path.clear();

@@ -64,7 +64,11 @@ TEST(CommandLine, SaysWhatIsWrongWithoutAPosition) {
             "command line: clusters[0].tls: not available yet\n");
 }
 
-TEST(CommandLine, PutsNoVariablesIntoItsWords) { EXPECT_EQ(faultOf({"", "", "${HOME}"}), "none"); }
+TEST(CommandLine, PutsNoVariablesIntoItsWords) {
+  const Loading loading = fromWords({"", "", "/srv/${HOME}.db"});
+  ASSERT_TRUE(loading) << linesOf(loading.error());
+  EXPECT_EQ(loading->config.store.path, "/srv/${HOME}.db");
+}
 
 }  // namespace
 }  // namespace flamegate::config
