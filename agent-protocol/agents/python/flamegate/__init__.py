@@ -13,6 +13,6 @@ __version__ = "1.0"
 
 def wsgi(application):
     """Wrap a WSGI application. Wrapping it twice is harmless."""
-    from .wsgi import wrap
+    from .middleware import wrap
 
     return wrap(application)

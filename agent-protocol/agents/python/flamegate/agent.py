@@ -12,7 +12,7 @@ from . import recording as recordings
 from .header import Gate, Verdict, acknowledgement
 from .keys import Keyring
 from .recording import Recording
-from .route import find_route
+from .route import route_at_end, route_at_response
 from .upload import Uploader
 
 RECORDINGS_MAX = 2
@@ -76,13 +76,9 @@ class Agent:
                     return
                 del self.by_thread[recording.thread]
                 self._running -= 1
-            if recording.thread != threading.get_ident():
-                end_ns = recording.idle_since_ns  # its own thread may have served something else since
-            recording.stop(end_ns)
-            if environ is not None:
-                recording.route = find_route(environ)
-            self.uploader.offer(recording)
+            self._hand_on(recording, environ, end_ns)
         except Exception as error:
+            recording.drop()
             self._count_error(error)
 
     def close_left_over(self):
@@ -91,7 +87,10 @@ class Agent:
         if recording is not None and not recording.in_application:
             self.close(recording, end_ns=recording.idle_since_ns)
 
-    def acknowledge(self, order):
+    def acknowledge(self, order, environ):
+        """The acknowledgement, when the response begins."""
+        if order.recording is not None:
+            order.recording.route = route_at_response(environ)
         now_ms = int(time.time() * 1000)
         return acknowledgement(order.profile_id, order.state, recordings.AGENT, recordings.RUNTIME, recordings.CAPS, now_ms)
 
@@ -105,6 +104,14 @@ class Agent:
 
     def at_exit(self):
         self.uploader.at_exit()
+
+    def _hand_on(self, recording, environ, end_ns):
+        if recording.thread != threading.get_ident():
+            end_ns = recording.idle_since_ns  # its own thread may have served something else since
+        recording.stop(end_ns)
+        if recording.route is None and environ is not None:
+            recording.route = route_at_end(environ)
+        self.uploader.offer(recording)
 
     def _start(self, request):
         if self._disabled or time.monotonic() < self._off_until:

@@ -1,4 +1,4 @@
-"""The framework's name for the route that served a request."""
+"""The framework's name for the route that served a request. Frameworks that are not loaded are not asked."""
 
 import sys
 
@@ -20,12 +20,14 @@ def _django(environ):
     return "/" + route.lstrip("^/")
 
 
-_FINDERS = ((_werkzeug, "werkzeug"), (_bottle, "bottle"), (_django, "django.core.handlers.wsgi"))
+# Flask forgets the request when the application returns, so these are asked when the response begins; they only read.
+_AT_RESPONSE = ((_werkzeug, "werkzeug"), (_bottle, "bottle"))
+# This one matches the path once more, which should not be part of the recording.
+_AT_END = ((_django, "django.core.handlers.wsgi"),)
 
 
-def find_route(environ):
-    """The template, as in /orders/<id>, or None. Frameworks that are not loaded are not asked."""
-    for finder, module in _FINDERS:
+def _find(finders, environ):
+    for finder, module in finders:
         if module not in sys.modules:
             continue
         try:
@@ -35,3 +37,13 @@ def find_route(environ):
         if isinstance(route, str) and route:
             return route[:ROUTE_CHARACTERS_MAX]
     return None
+
+
+def route_at_response(environ):
+    """The template, as in /orders/<id>, or None. To be asked when the response begins."""
+    return _find(_AT_RESPONSE, environ)
+
+
+def route_at_end(environ):
+    """The same, to be asked when the response is over and nothing was found before."""
+    return _find(_AT_END, environ)

@@ -71,8 +71,9 @@ class Uploader:
     """Owner: the agent. Thread: `offer` is called by any thread and never waits for the network; the thread that uploads is
     started by the first recording. Ends with the process."""
 
-    def __init__(self, url):
+    def __init__(self, url, sleep=time.sleep):
         self._url = url
+        self._sleep = sleep
         self.dropped = 0   # left the queue unsent
         self.failed = 0    # refused by control, or given up
         self.uploaded = 0
@@ -150,11 +151,9 @@ class Uploader:
         began = time.monotonic()
         for attempt in range(1, TRIES + 1):
             outcome, wait = self._try(path, upload.body, headers, attempt)
-            if wait is None:
+            if wait is None or attempt == TRIES or time.monotonic() - began + wait > RETRY_WINDOW_S:
                 break
-            if attempt == TRIES or time.monotonic() - began + wait > RETRY_WINDOW_S:
-                break
-            time.sleep(wait)
+            self._sleep(wait)
         if outcome in (200, 201):
             self.uploaded += 1
         else:

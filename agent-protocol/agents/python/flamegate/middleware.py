@@ -34,14 +34,14 @@ def _serve(agent, application, environ, start_response):
     if order is None:
         return application(environ, start_response)
     if order.recording is None:
-        return application(environ, _acknowledging(agent, order, start_response))
+        return application(environ, _acknowledging(agent, order, environ, start_response))
     return _record(agent, order, application, environ, start_response)
 
 
-def _acknowledging(agent, order, start_response):
+def _acknowledging(agent, order, environ, start_response):
     def start(status, headers, *rest, **keywords):
         if type(headers) is list:  # anything else is the server's to complain about
-            headers = [*headers, ("Flamegate-Ack", agent.acknowledge(order))]
+            headers = [*headers, ("Flamegate-Ack", agent.acknowledge(order, environ))]
         return start_response(status, headers, *rest, **keywords)
 
     return start
@@ -50,7 +50,7 @@ def _acknowledging(agent, order, start_response):
 def _record(agent, order, application, environ, start_response):
     recording = order.recording
     try:
-        result = application(environ, _acknowledging(agent, order, start_response))
+        result = application(environ, _acknowledging(agent, order, environ, start_response))
     except BaseException:
         agent.close(recording, environ)
         raise
