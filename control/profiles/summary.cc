@@ -38,10 +38,11 @@ TimeWeight timeWeight(const Profile& profile) {
   const size_t column = shownColumn(profile);
   if (column == kNoIndex) return {};
   const std::string_view unit = profile.text(profile.value_types[column].unit);
-  if (const int64_t factor = nanosecondsIn(unit); factor > 0) return {column, factor};
+  if (const int64_t factor = nanosecondsIn(unit); factor > 0) return {column, factor, true};
   const int64_t period =
       multiplySaturating(profile.period, nanosecondsIn(profile.text(profile.period_type.unit)));
-  return {column, unit == "count" && period > 0 ? period : 1};
+  if (unit == "count" && period > 0) return {column, period, true};
+  return {column, 1, false};
 }
 
 int64_t sumOf(const Profile& profile, size_t column) {

@@ -23,6 +23,7 @@ size_t shownColumn(const Profile& profile);
 struct TimeWeight {
   size_t column = kNoIndex;
   int64_t factor = 1;
+  bool is_time = false;
 
   int64_t of(const Samples& samples, size_t row) const {
     return column == kNoIndex ? 0 : multiplySaturating(samples.values[column][row], factor);
