@@ -1,0 +1,10 @@
+"""The rig for tests of the whole program: see process.Proxy, upstream.Upstream, client.Client and
+application.Application."""
+
+from .application import Application, Ticket
+from .case import ProxyCase, echo
+from .client import Client, fetch, make_request
+from .deadline import Deadline, wait_until
+from .message import Head, ProtocolError, Response
+from .process import Proxy, binary, free_port
+from .upstream import Upstream, chunk, chunked, html, reply

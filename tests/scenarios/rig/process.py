@@ -1,0 +1,194 @@
+"""The program under test: started with a generated configuration, watched, and stopped."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+from .client import Client, fetch
+from .deadline import wait_until
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+_SANITIZER_MARKS = ("ERROR: AddressSanitizer", "runtime error:", "WARNING: ThreadSanitizer",
+                    "ERROR: LeakSanitizer", "CHECK failed")
+
+
+def binary():
+    return os.environ.get("FLAMEGATE_BIN", str(ROOT / "build/dev/flamegate"))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def merge(base, changes):
+    """`changes` over `base`, dictionaries key by key."""
+    merged = dict(base)
+    for key, value in changes.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = merge(merged[key], value) if both else value
+    return merged
+
+
+class Proxy:
+    """`flamegate run` with the given keys over a small default configuration. Use as a context
+    manager, or start() and stop(). JSON is YAML, so the file is written as JSON.
+    """
+
+    def __init__(self, upstream=None, config=None, env=None):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="flamegate-test-"))
+        self.port, self.admin_port, self.agents_port = free_port(), free_port(), free_port()
+        self.log_path = self.directory / "stderr"
+        self.access_log_path = self.directory / "access.log"
+        self.config = merge(self._defaults(upstream), config or {})
+        self.env = {**os.environ, **(env or {})}
+        self._process = None
+        self.tolerates_crash = False
+
+    def _defaults(self, upstream):
+        config = {
+            "workers": 1,
+            "listeners": [{"address": f"127.0.0.1:{self.port}"}],
+            "access_log": {"path": str(self.access_log_path), "format": "json"},
+            "admin": {"address": f"127.0.0.1:{self.admin_port}"},
+            "shutdown": {"drain": "5s"},
+            "store": {"kind": "memory"},
+            "control": {"agents": {"address": f"127.0.0.1:{self.agents_port}"}},
+        }
+        if upstream is not None:
+            config["clusters"] = [{"name": "app", "endpoints": [upstream.address], "service": "shop"}]
+        return config
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *unused):
+        self.stop()
+
+    def start(self):
+        self.write_config()
+        with open(self.log_path, "ab") as log:
+            self._process = subprocess.Popen(
+                [binary(), "run", "-c", str(self.config_path)], stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log, env=self.env, cwd=self.directory)
+        wait_until(self._is_ready, "the proxy is ready", 10)
+        return self
+
+    @property
+    def config_path(self):
+        return self.directory / "flamegate.yaml"
+
+    def write_config(self, changes=None):
+        self.config = merge(self.config, changes or {})
+        self.config_path.write_text(json.dumps(self.config, indent=1))
+
+    def _is_ready(self):
+        if self._process.poll() is not None:
+            raise AssertionError(f"the proxy ended with {self._process.returncode}:\n{self.log()}")
+        try:
+            return fetch(self.admin_port, target="/ready").status == 200
+        except (OSError, EOFError):
+            return False
+
+    # Control over the process ------------------------------------------------------------------
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def reload(self, changes=None):
+        """Puts a changed file in force and waits until it is."""
+        self.write_config(changes)
+        before = self.metric("flamegate_reloads_total") + self.metric("flamegate_reloads_failed_total")
+        self.signal(signal.SIGHUP)
+        wait_until(lambda: self.metric("flamegate_reloads_total") +
+                   self.metric("flamegate_reloads_failed_total") > before, "the reload")
+
+    def is_running(self):
+        return self._process.poll() is None
+
+    def wait_for_exit(self, seconds=10.0):
+        """The exit status."""
+        return self._process.wait(seconds)
+
+    def stop(self):
+        """Ends the process in order; raises when it had crashed or a sanitizer complained."""
+        status = self._process.poll()
+        for attempt in (1, 2):
+            if status is not None:
+                break
+            self.signal(signal.SIGTERM)  # the second one does not wait for connections
+            try:
+                status = self._process.wait(0.2 if attempt == 1 else 5)
+            except subprocess.TimeoutExpired:
+                pass
+        if status is None:
+            self._process.kill()
+            status = self._process.wait()
+        log = self.log()
+        shutil.rmtree(self.directory, ignore_errors=True)
+        complaints = [mark for mark in _SANITIZER_MARKS if mark in log]
+        if complaints or (status != 0 and not self.tolerates_crash):
+            raise AssertionError(f"the proxy ended with {status} {complaints}:\n{log[-4000:]}")
+
+    def kill_control(self):
+        """Kills the control process; returns its id."""
+        pid = self.control_pid()
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def control_pid(self):
+        children = wait_until(lambda: _children(self.pid), "the control process")
+        return children[0]
+
+    # What can be seen from outside ---------------------------------------------------------------
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def access_log(self, count):
+        """The first `count` records, as soon as they are written."""
+        def read():
+            lines = self.access_log_path.read_bytes().splitlines() if self.access_log_path.exists() else []
+            return lines if len(lines) >= count else None
+        return [json.loads(line.decode("utf-8", "strict")) for line in wait_until(read, f"{count} log lines")]
+
+    def metrics(self):
+        text = fetch(self.admin_port, target="/metrics").body.decode()
+        samples = (line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#"))
+        return {name: float(value) for name, value in samples}
+
+    def metric(self, name):
+        return self.metrics()[name]
+
+    def wait_for_metric(self, name, value, seconds=5.0):
+        wait_until(lambda: self.metrics().get(name) == value, f"{name} is {value}", seconds)
+
+    def resident_bytes(self):
+        pages = int((pathlib.Path("/proc") / str(self.pid) / "statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def open_fds(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    # Talking to it -------------------------------------------------------------------------------
+
+    def connect(self):
+        return Client(self.port)
+
+    def fetch(self, method="GET", target="/", headers=(), body=b"", **more):
+        return fetch(self.port, method, target, headers, body, **more)
+
+
+def _children(pid):
+    path = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in path.read_text().split()]
