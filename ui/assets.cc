@@ -122,19 +122,13 @@ string_view cacheControl(const Asset& asset) {
 
 string_view contentSecurityPolicy(AssetKind kind) {
   switch (kind) {
-    case AssetKind::Console:
-      return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-             "connect-src 'self'; font-src 'self'; frame-src 'self'; base-uri 'none'; "
-             "form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
-             "trusted-types 'none'";
-    case AssetKind::Speedscope:
-      return "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; "
-             "style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
-             "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
-    case AssetKind::Badge:
-      break;
+#define FLAMEGATE_UI_POLICY(name, text) \
+  case AssetKind::name:                 \
+    return text;
+#include "ui/policies.inc"
+#undef FLAMEGATE_UI_POLICY
   }
-  return "default-src 'none'; frame-ancestors 'none'";
+  return "default-src 'none'";
 }
 
 bool isConsolePath(string_view path) {

@@ -7,6 +7,11 @@ export default defineConfig({
     outDir: '../build/ui/badge',
     emptyOutDir: true,
     target: 'es2020',
-    lib: { entry: 'badge/badge.ts', formats: ['iife'], name: 'flamegateBadge', fileName: () => 'badge.js' },
+    lib: {
+      entry: 'badge/badge.ts',
+      formats: ['iife'],
+      name: 'flamegateBadge',
+      fileName: () => 'badge.js',
+    },
   },
 });

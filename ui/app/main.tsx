@@ -7,15 +7,22 @@ import { place, startRouter } from './core/router';
 import { loadStatus } from './core/status';
 import { startTheme } from './core/theme';
 import { Shell } from './parts/shell';
+import { Groups, OneGroup } from './screens/groups';
 import { Overview } from './screens/overview';
 import { ProfileScreen } from './screens/profile/screen';
 import { Profiles } from './screens/profiles/screen';
 import { Later, Unknown } from './screens/small';
+import { StatusScreen } from './screens/status';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/screens.css';
 
-const kTitles: Record<string, string> = { overview: 'Overview', profiles: 'Profiles' };
+const kTitles: Record<string, string> = {
+  overview: 'Overview',
+  profiles: 'Profiles',
+  groups: 'Routes',
+  status: 'Status',
+};
 
 function App() {
   const at = place.value;
@@ -34,6 +41,12 @@ function screenOf(at: typeof place.value) {
       return <Profiles />;
     case 'profile':
       return <ProfileScreen key={at.id} id={at.id} />;
+    case 'groups':
+      return <Groups key={at.by} by={at.by} />;
+    case 'group':
+      return <OneGroup by={at.by} name={at.name} />;
+    case 'status':
+      return <StatusScreen />;
     case 'later':
       return <Later title={at.title} />;
     case 'unknown':

@@ -24,7 +24,10 @@ function start(script: HTMLScriptElement): void {
 }
 
 function afterLoad(run: () => void): void {
-  const idle = () => ('requestIdleCallback' in window ? requestIdleCallback(run, { timeout: 2000 }) : setTimeout(run, 200));
+  const idle = () =>
+    'requestIdleCallback' in window
+      ? requestIdleCallback(run, { timeout: 2000 })
+      : setTimeout(run, 200);
   const loaded = () => {
     if (document.readyState === 'complete') idle();
     else addEventListener('load', idle, { once: true });

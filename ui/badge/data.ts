@@ -36,6 +36,7 @@ export class Requests {
   seen = 0;
   private readonly known = new Set<string>();
   private abort = new AbortController();
+  private sequence = -1; // of the last answer about the page view; -1: none yet
   private pageviewKnown = true;
 
   constructor(
@@ -54,24 +55,35 @@ export class Requests {
     const types = (window.PerformanceObserver && PerformanceObserver.supportedEntryTypes) || [];
     for (const type of ['navigation', 'resource']) {
       if (!types.includes(type)) continue;
-      new PerformanceObserver((list) => this.note(list.getEntries() as PerformanceResourceTiming[])).observe({ type, buffered: true });
+      new PerformanceObserver((list) =>
+        this.note(list.getEntries() as PerformanceResourceTiming[]),
+      ).observe({ type, buffered: true });
     }
   }
 
   // Layer 2: what only the proxy has seen, if it keeps page views.
   async askPageview(): Promise<void> {
     if (!this.pageview || !this.pageviewKnown) return;
-    const answer = await this.get<{ profiles?: Meta[] }>(`pageviews/${encodeURIComponent(this.pageview)}`);
-    if (!answer) this.pageviewKnown = false;
-    for (const meta of answer?.profiles ?? []) {
-      const entry = this.add(meta.id, meta.path ?? '');
+    const after = this.sequence >= 0 ? `?after=${this.sequence}` : '';
+    const answer = await this.get<{ profiles: Meta[]; seq: number }>(
+      `pageviews/${encodeURIComponent(this.pageview)}${after}`,
+    );
+    if (!answer) {
+      this.pageviewKnown = false;
+      return;
+    }
+    this.sequence = answer.seq;
+    for (const meta of answer.profiles) {
+      const entry =
+        this.add(meta.id, meta.path ?? '') ?? this.entries.find(({ id }) => id === meta.id);
       if (entry) entry.meta = meta;
     }
     this.changed();
   }
 
   add(id: string, path: string): Entry | null {
-    if (!/^[0-9a-z]{20}$/.test(id) || this.known.has(id) || this.entries.length >= kEntriesMax) return null;
+    if (!/^[0-9a-z]{20}$/.test(id) || this.known.has(id) || this.entries.length >= kEntriesMax)
+      return null;
     this.known.add(id);
     const entry: Entry = { id, path, meta: null };
     this.entries.push(entry);

@@ -1,6 +1,14 @@
 // The pill and the panel, built without markup: pages may demand Trusted Types.
 
-import { settled, storedSession, storedTheme, storeSession, type Entry, type Requests, type Session } from './data';
+import {
+  settled,
+  storedSession,
+  storedTheme,
+  storeSession,
+  type Entry,
+  type Requests,
+  type Session,
+} from './data';
 import { kStyle } from './style';
 
 const kMinutes = 15;
@@ -13,7 +21,11 @@ const kPhases: [string, string][] = [
 
 type Child = Node | string | null | undefined | false;
 
-function make<K extends keyof HTMLElementTagNameMap>(tag: K, style = '', ...children: Child[]): HTMLElementTagNameMap[K] {
+function make<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  style = '',
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   if (style) element.className = style;
   for (const child of children) if (child) element.append(child);
@@ -28,12 +40,16 @@ function button(style: string, text: Child, run: () => void): HTMLButtonElement 
 }
 
 function figure(ms: number | undefined): string {
-  return ms === undefined ? '' : ms.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  return ms === undefined
+    ? ''
+    : ms.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 }
 
 function left(session: Session): string {
   const seconds = Math.max(0, Math.round((Date.parse(session.expires_at) - Date.now()) / 1000));
-  return seconds < 60 ? `${seconds} s left` : `${Math.floor(seconds / 60)} min ${seconds % 60} s left`;
+  return seconds < 60
+    ? `${seconds} s left`
+    : `${Math.floor(seconds / 60)} min ${seconds % 60} s left`;
 }
 
 export class Panel {
@@ -57,7 +73,8 @@ export class Panel {
     root.adoptedStyleSheets = [sheet];
     this.host.dataset.theme = storedTheme();
     this.section.setAttribute('aria-label', 'flamegate: this page');
-    this.inner.append(this.section, this.pill);
+    // The panel stands above the pill and follows it for the keyboard.
+    this.inner.append(this.pill, this.section);
     root.append(this.inner);
     root.addEventListener('keydown', (event) => this.onKey(event as KeyboardEvent));
   }
@@ -115,19 +132,30 @@ export class Panel {
       parts.push(make('b', '', 'recording'), make('span', '', left(this.session)));
     } else if (!entry) {
       const [timing] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
-      parts.push(timing && make('b', '', `${figure(timing.responseEnd - timing.startTime)} ms`), make('span', '', 'not profiled'));
+      parts.push(
+        timing && make('b', '', `${figure(timing.responseEnd - timing.startTime)} ms`),
+        make('span', '', 'not profiled'),
+      );
     } else if (meta?.state === 'failed') {
       dot += ' bad';
-      parts.push(make('b', '', (meta.reason ?? 'failed').replace(/-/g, ' ')), total && make('span', '', `${total} ms`));
+      parts.push(
+        make('b', '', (meta.reason ?? 'failed').replace(/-/g, ' ')),
+        total && make('span', '', `${total} ms`),
+      );
     } else {
       dot += settled(entry) ? ' on' : ' rec';
       parts.push(make('b', '', total ? `${total} ms` : 'profiling'));
       if (meta && !settled(entry)) parts.push(make('span', '', 'waiting for samples'));
-      else if (meta?.upstream_ms !== undefined) parts.push(make('span', 'opt', `app ${figure(meta.upstream_ms)} ms`));
+      else if (meta?.upstream_ms !== undefined)
+        parts.push(make('span', 'opt', `app ${figure(meta.upstream_ms)} ms`));
     }
     const profiled = this.requests.entries.length;
-    if (profiled > 0) parts.push(make('span', '', `${profiled} of ${Math.max(this.requests.seen, profiled)}`));
-    this.pill.replaceChildren(make('i', dot), ...parts.filter((part): part is Node => part instanceof Node).map(spaced));
+    if (profiled > 0)
+      parts.push(make('span', '', `${profiled} of ${Math.max(this.requests.seen, profiled)}`));
+    this.pill.replaceChildren(
+      make('i', dot),
+      ...parts.filter((part): part is Node => part instanceof Node).map(spaced),
+    );
     this.pill.setAttribute('aria-expanded', String(this.open));
     this.pill.title = 'flamegate: requests of this page that were profiled';
   }
@@ -137,7 +165,12 @@ export class Panel {
     const focused = (this.host.shadowRoot!.activeElement as HTMLElement | null)?.dataset.key;
     this.section.replaceChildren(
       this.head(),
-      ...[this.phases(), this.list(), this.actions(), meta?.changes && this.changes(meta.changes)].filter((part): part is HTMLElement => !!part),
+      ...[
+        this.phases(),
+        this.list(),
+        this.actions(),
+        meta?.changes && this.changes(meta.changes),
+      ].filter((part): part is HTMLElement => !!part),
     );
     if (focused) this.section.querySelector<HTMLElement>(`[data-key="${focused}"]`)?.focus();
   }
@@ -151,8 +184,14 @@ export class Panel {
       make('b', '', 'This page'),
       make('span', '', counts),
       make('span', 'end'),
-      keyed('hide', button('bare opt', 'Hide', () => this.host.remove())),
-      keyed('close', button('bare', 'Close', () => (this.toggle(false), this.pill.focus()))),
+      keyed(
+        'hide',
+        button('bare opt', 'Hide', () => this.host.remove()),
+      ),
+      keyed(
+        'close',
+        button('bare', 'Close', () => (this.toggle(false), this.pill.focus())),
+      ),
     );
   }
 
@@ -171,7 +210,14 @@ export class Panel {
     return make('div', '', bar, key);
   }
 
-  private phase(bar: HTMLElement, key: HTMLElement, step: number, title: string, ms: number, whole: number): void {
+  private phase(
+    bar: HTMLElement,
+    key: HTMLElement,
+    step: number,
+    title: string,
+    ms: number,
+    whole: number,
+  ): void {
     const part = make('i', `p${step}`);
     part.style.width = `${Math.min(100, (ms / whole) * 100)}%`;
     bar.append(part);
@@ -181,8 +227,25 @@ export class Panel {
   private list(): HTMLElement {
     const { entries } = this.requests;
     if (entries.length === 0) return make('div', 'why', 'No request of this page was profiled.');
-    const head = make('tr', '', make('th', '', 'Request'), make('th', '', 'Status'), make('th', '', 'Total ', make('i', 'u', 'ms')), make('th', 'opt', 'CPU ', make('i', 'u', 'ms')), make('th'));
-    return make('div', 'list', make('table', '', make('thead', '', head), make('tbody', '', ...entries.map((entry) => this.row(entry)))));
+    const head = make(
+      'tr',
+      '',
+      make('th', '', 'Request'),
+      make('th', '', 'Status'),
+      make('th', '', 'Total ', make('i', 'u', 'ms')),
+      make('th', 'opt', 'CPU ', make('i', 'u', 'ms')),
+      make('th'),
+    );
+    return make(
+      'div',
+      'list',
+      make(
+        'table',
+        '',
+        make('thead', '', head),
+        make('tbody', '', ...entries.map((entry) => this.row(entry))),
+      ),
+    );
   }
 
   private row({ id, path, meta }: Entry): HTMLElement {
@@ -195,23 +258,51 @@ export class Panel {
     link.dataset.key = id;
     const failed = meta?.state === 'failed';
     const last = failed ? make('td', 'err', meta.reason ?? 'failed') : make('td', '', link);
-    return make('tr', '', name, make('td', '', meta?.status ? String(meta.status) : ''), make('td', '', figure(meta?.duration_ms)), make('td', 'opt', figure(meta?.cpu_ms)), last);
+    return make(
+      'tr',
+      '',
+      name,
+      make('td', '', meta?.status ? String(meta.status) : ''),
+      make('td', '', figure(meta?.duration_ms)),
+      make('td', 'opt', figure(meta?.cpu_ms)),
+      last,
+    );
   }
 
   private actions(): HTMLElement {
     const row = make('div', 'act');
     if (this.session) {
-      row.append(make('i', 'dot rec'), make('b', '', 'Recording this session'), make('span', '', left(this.session)), make('span', 'end'));
-      row.append(keyed('stop', button('', 'Stop recording', () => void this.record('DELETE'))));
+      row.append(
+        make('i', 'dot rec'),
+        make('b', '', 'Recording this session'),
+        make('span', '', left(this.session)),
+        make('span', 'end'),
+      );
+      row.append(
+        keyed(
+          'stop',
+          button('', 'Stop recording', () => void this.record('DELETE')),
+        ),
+      );
     } else {
-      row.append(keyed('start', button('', `Profile this session, ${kMinutes} min`, () => void this.record('POST'))));
+      row.append(
+        keyed(
+          'start',
+          button('', `Profile this session, ${kMinutes} min`, () => void this.record('POST')),
+        ),
+      );
     }
     if (this.failure) row.append(make('span', 'err', this.failure));
     return row;
   }
 
   private changes(changes: string[]): HTMLElement {
-    return make('div', 'why', make('b', '', 'Changed on this request: '), changes.length > 0 ? changes.join('; ') : 'nothing', '.');
+    return make(
+      'div',
+      'why',
+      make('b', '', 'Changed on this request: '),
+      changes.length > 0 ? changes.join(' ') : 'nothing.',
+    );
   }
 
   private async record(method: 'POST' | 'DELETE'): Promise<void> {
@@ -224,7 +315,9 @@ export class Panel {
       this.failure = status === '403' ? 'No right to record.' : 'The proxy did not take it.';
     }
     this.tick();
-    this.section.querySelector<HTMLElement>(this.session ? '[data-key="stop"]' : '[data-key="start"]')?.focus();
+    this.section
+      .querySelector<HTMLElement>(this.session ? '[data-key="stop"]' : '[data-key="start"]')
+      ?.focus();
   }
 }
 

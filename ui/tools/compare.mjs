@@ -7,10 +7,11 @@ import { gunzipSync } from 'node:zlib';
 
 const [committed, built] = process.argv.slice(2);
 const faults = [];
-const names = (root) => readdirSync(root, { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile())
-  .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
-  .sort();
+const names = (root) =>
+  readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
+    .sort();
 const read = (root, name) => {
   const bytes = readFileSync(join(root, name));
   if (name.endsWith('.gz')) return gunzipSync(bytes);

@@ -4,7 +4,15 @@
 //   node tools/pack.mjs BUILT DIST       BUILT holds app/ and badge/
 
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -67,8 +75,13 @@ function writeManifest({ path: badgePath, integrity }) {
     const gzip = gzipSync(body, { level: 9 });
     const pays = path !== 'index.html' && gzip.length < body.length * kGzipPays;
     if (pays) writeFileSync(join(dist, `${path}.gz`), gzip);
-    const kind = path.startsWith('speedscope/') ? 'Speedscope' : path === badgePath ? 'Badge' : 'Console';
-    const hashed = path.startsWith('assets/') || path.startsWith('b/') || /-[0-9A-Z]{8}\.\w+$/.test(path);
+    const kind = path.startsWith('speedscope/')
+      ? 'Speedscope'
+      : path === badgePath
+        ? 'Badge'
+        : 'Console';
+    const hashed =
+      path.startsWith('assets/') || path.startsWith('b/') || /-[0-9A-Z]{8}\.\w+$/.test(path);
     const hash = sha('sha256', body, 'hex').slice(0, 16);
     return `${pays ? 'FLAMEGATE_UI_FILE_GZ' : 'FLAMEGATE_UI_FILE'}(${[
       index,

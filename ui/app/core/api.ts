@@ -30,7 +30,11 @@ export async function getJson<T>(path: string, abort?: AbortSignal): Promise<T> 
   }
 }
 
-export async function send<T>(method: 'POST' | 'DELETE' | 'PATCH', path: string, body?: object): Promise<T | null> {
+export async function send<T>(
+  method: 'POST' | 'DELETE' | 'PATCH',
+  path: string,
+  body?: object,
+): Promise<T | null> {
   const answer = await request(path, {
     method,
     headers: { 'Content-Type': 'application/json' },

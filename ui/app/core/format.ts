@@ -9,7 +9,10 @@ export function count(value: number): string {
 // Milliseconds without a unit: one decimal, more only where it would say nothing.
 export function figure(ms: number): string {
   const digits = ms !== 0 && Math.abs(ms) < 0.1 ? 3 : 1;
-  const text = ms.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const text = ms.toLocaleString('en-US', {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
   return text.replace('-', kMinus);
 }
 
@@ -44,7 +47,20 @@ function trim(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
-const kMonths = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const kMonths = [
+  'Jan',
+  'Feb',
+  'Mar',
+  'Apr',
+  'May',
+  'Jun',
+  'Jul',
+  'Aug',
+  'Sep',
+  'Oct',
+  'Nov',
+  'Dec',
+];
 
 function two(value: number): string {
   return String(value).padStart(2, '0');
@@ -71,6 +87,13 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
+// How long ago a time was: "4 s ago".
+export function ago(text: string): string {
+  const seconds = (Date.now() - Date.parse(text)) / 1000;
+  if (!Number.isFinite(seconds)) return '';
+  return seconds >= 86400 ? day(new Date(text)) : `${duration(seconds)} ago`;
+}
+
 // The unit of a profile's value as the viewer prints it.
 export function valueText(value: number, unit: string): string {
   if (unit === 'nanoseconds') return ms(value / 1e6);
@@ -85,12 +108,16 @@ export function ticks(from: number, to: number, wanted: number): number[] {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= raw)!;
   const result: number[] = [];
-  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i++) result.push(i * step);
+  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i++)
+    result.push(i * step || 0);
   return result;
 }
 
 // A tick's label with as many decimals as its step needs.
 export function tickText(value: number, step: number): string {
   const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
-  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return value.toLocaleString('en-US', {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
 }

@@ -18,7 +18,13 @@ export function useResource<T>(
   key: string | null,
   load: (abort: AbortSignal) => Promise<T>,
 ): Resource<T> {
-  const [state, setState] = useState({ key, data: null as T | null, error: null as ApiError | null, loading: key !== null, at: 0 });
+  const [state, setState] = useState({
+    key,
+    data: null as T | null,
+    error: null as ApiError | null,
+    loading: key !== null,
+    at: 0,
+  });
   const [round, setRound] = useState(0);
   useEffect(() => {
     if (key === null) return;
@@ -31,7 +37,9 @@ export function useResource<T>(
       loading: true,
     }));
     load(abort.signal).then(
-      (data) => !abort.signal.aborted && setState({ key, data, error: null, loading: false, at: Date.now() }),
+      (data) =>
+        !abort.signal.aborted &&
+        setState({ key, data, error: null, loading: false, at: Date.now() }),
       (error) => {
         if (abort.signal.aborted || isAbort(error)) return;
         setState((old) => ({ ...old, error: asApiError(error), loading: false }));

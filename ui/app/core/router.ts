@@ -51,7 +51,8 @@ function onClick(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = (event.target as Element).closest?.('a');
-  if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
+  if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin)
+    return;
   if (link.pathname !== prefix && !link.pathname.startsWith(`${prefix}/`)) return;
   if (link.pathname.startsWith(`${prefix}/api/`)) return;
   event.preventDefault();

@@ -4,16 +4,19 @@ export type Place =
   | { screen: 'overview' }
   | { screen: 'profiles' }
   | { screen: 'profile'; id: string }
+  | { screen: 'groups'; by: GroupKey }
+  // The profiles of one route or host.
+  | { screen: 'group'; by: GroupKey; name: string }
+  | { screen: 'status' }
   | { screen: 'later'; title: string }
   | { screen: 'unknown'; path: string };
 
+export type GroupKey = 'route' | 'host';
+
 const kLater: [RegExp, string][] = [
-  [/^routes(?:\/.+)?$/, 'Routes'],
-  [/^hosts\/.+$/, 'Hosts'],
   [/^campaigns(?:\/.+)?$/, 'Campaigns'],
   [/^compare$/, 'Compare'],
   [/^live$/, 'Live'],
-  [/^status$/, 'Status'],
 ];
 
 // `path` is below the prefix, without its slash. A viewer's address carries the id in the query.
@@ -24,6 +27,12 @@ export function parsePlace(path: string, query: URLSearchParams): Place {
   if (clean === 'flamegraph') return { screen: 'profile', id: query.get('id') ?? '' };
   const profile = /^p\/([^/]+)$/.exec(clean);
   if (profile) return { screen: 'profile', id: decode(profile[1]) };
+  if (clean === 'status') return { screen: 'status' };
+  const groups = /^(route|host)s(?:\/(.+))?$/.exec(clean);
+  if (groups) {
+    const by = groups[1] as GroupKey;
+    return groups[2] ? { screen: 'group', by, name: decode(groups[2]) } : { screen: 'groups', by };
+  }
   const later = kLater.find(([form]) => form.test(clean));
   if (later) return { screen: 'later', title: later[1] };
   return { screen: 'unknown', path: clean };

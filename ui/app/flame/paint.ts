@@ -31,16 +31,32 @@ interface Label {
   dim: boolean;
 }
 
+// A hatched stretch on the screen.
+interface Hatched {
+  left: number;
+  right: number;
+}
+
 // Rectangles by colour, so that a frame changes the fill style a few dozen times, not thousands.
 class Batches {
   private readonly rects: number[][] = Array.from({ length: kBuckets * 2 }, () => []);
   readonly matches: number[] = [];
   readonly labels: Label[] = [];
+  // By row of the screen.
+  readonly hatched = new Map<number, Hatched[]>();
 
   clear(): void {
     for (const list of this.rects) list.length = 0;
     this.matches.length = 0;
     this.labels.length = 0;
+    this.hatched.clear();
+  }
+
+  // Whether a hatched stretch begins or ends under a label.
+  isHatched(label: Label, width: number): boolean {
+    return (this.hatched.get(label.y) ?? []).some(
+      ({ left, right }) => left < label.x + width && right > label.x,
+    );
   }
 
   add(bucket: number, dim: boolean, x: number, y: number, width: number): void {
@@ -59,7 +75,12 @@ class Batches {
     context.globalAlpha = 1;
     context.fillStyle = palette.match;
     for (let at = 0; at < this.matches.length; at += 3) {
-      context.fillRect(this.matches[at], this.matches[at + 1] + kRowHeight - 3, this.matches[at + 2], 2);
+      context.fillRect(
+        this.matches[at],
+        this.matches[at + 1] + kRowHeight - 3,
+        this.matches[at + 2],
+        2,
+      );
     }
   }
 }
@@ -112,7 +133,15 @@ function collectRow(scene: Scene, palette: Palette, depth: number): void {
   strip.flush();
 }
 
-function addLabel(frames: Frames, box: number, palette: Palette, x: number, y: number, wide: number, dim: boolean): void {
+function addLabel(
+  frames: Frames,
+  box: number,
+  palette: Palette,
+  x: number,
+  y: number,
+  wide: number,
+  dim: boolean,
+): void {
   const shown = Math.max(x, 0);
   const room = Math.floor((x + wide - shown - kLabelPad - 3) / palette.charWidth);
   const text = fitLabel(frames.symbols.name(frames.fn[box]), room);
@@ -172,22 +201,35 @@ function paintMarks(context: CanvasRenderingContext2D, scene: Scene, palette: Pa
     if (y <= -kRowHeight || y >= scene.height) continue;
     const x = Math.max((mark.start - scene.from) * scale, 0);
     const width = Math.max(Math.min((mark.end - scene.from) * scale, scene.width) - x - 1, 1);
+    context.fillStyle = palette.well;
+    context.fillRect(x, y, width, kBoxHeight);
     context.fillStyle = palette.states[state].hatch;
     context.fillRect(x, y, width, kBoxHeight);
     context.fillStyle = palette.states[state].colour;
     context.fillRect(x, y + kBoxHeight - 2, width, 2);
+    if (width > kStrip) noteHatched(y, x, x + width);
   }
+}
+
+function noteHatched(y: number, left: number, right: number): void {
+  const row = batches.hatched.get(y);
+  if (row) row.push({ left, right });
+  else batches.hatched.set(y, [{ left, right }]);
 }
 
 function paintLabels(context: CanvasRenderingContext2D, palette: Palette): void {
   context.font = palette.font;
   context.textBaseline = 'middle';
   context.textAlign = 'left';
-  for (const dim of [false, true]) {
-    context.fillStyle = dim ? palette.dimLabel : palette.label;
-    for (const label of batches.labels) {
-      if (label.dim === dim) context.fillText(label.text, label.x, label.y + kRowHeight / 2);
+  for (const label of batches.labels) {
+    const width = label.text.length * palette.charWidth;
+    const patched = batches.isHatched(label, width);
+    if (patched) {
+      context.fillStyle = palette.well;
+      context.fillRect(label.x - 2, label.y + 2, width + 4, kBoxHeight - 5);
     }
+    context.fillStyle = label.dim ? palette.dimLabel : patched ? palette.text : palette.label;
+    context.fillText(label.text, label.x, label.y + kRowHeight / 2);
   }
 }
 
@@ -207,5 +249,10 @@ function outline(
   const y = frames.depth[box] * kRowHeight - scene.scroll;
   context.strokeStyle = colour;
   context.lineWidth = line;
-  context.strokeRect(left + line / 2, y + line / 2, Math.max(right - left - line, 1), kBoxHeight - line);
+  context.strokeRect(
+    left + line / 2,
+    y + line / 2,
+    Math.max(right - left - line, 1),
+    kBoxHeight - line,
+  );
 }

@@ -17,7 +17,10 @@ export interface Palette {
   text: string;
   dimAlpha: number;
   running: string;
-  states: Record<Exclude<ThreadState, 'running'>, { colour: string; hatch: CanvasPattern | string }>;
+  states: Record<
+    Exclude<ThreadState, 'running'>,
+    { colour: string; hatch: CanvasPattern | string }
+  >;
   font: string;
   charWidth: number;
 }

@@ -132,7 +132,19 @@ export class FlameView {
     const ratio = this.canvas.width / width;
     paint(
       this.context,
-      { frames, states, from: range.from, to: range.to, scroll, width, height, ratio, mask, selected, hovered },
+      {
+        frames,
+        states,
+        from: range.from,
+        to: range.to,
+        scroll,
+        width,
+        height,
+        ratio,
+        mask,
+        selected,
+        hovered,
+      },
       this.palette,
     );
   }
@@ -160,7 +172,8 @@ export class FlameView {
 
   private drag(dx: number, dy: number): void {
     if (dy !== 0) this.scrollTo(this.scroll - dy);
-    if (dx !== 0) this.move(pan(this.range, (-dx / this.width) * (this.range.to - this.range.from)));
+    if (dx !== 0)
+      this.move(pan(this.range, (-dx / this.width) * (this.range.to - this.range.from)));
   }
 
   // With Ctrl (or a pinch on a touch pad) the wheel zooms; sideways it pans; otherwise it scrolls
@@ -226,7 +239,8 @@ export class FlameView {
 
   // Without a selection every direction begins at the first box that is in view.
   private selectFrom(frames: Frames, next: (box: number) => number): boolean {
-    const box = this.selected === kNone ? boxAt(frames, 0, this.firstVisible(frames)) : next(this.selected);
+    const box =
+      this.selected === kNone ? boxAt(frames, 0, this.firstVisible(frames)) : next(this.selected);
     if (box !== kNone) {
       this.setSelected(box);
       this.revealRange(frames, box);
@@ -272,7 +286,8 @@ export class FlameView {
   private revealRow(box: number): void {
     const top = this.frames!.depth[box] * kRowHeight;
     if (top < this.scroll) this.scrollTo(top);
-    else if (top + kRowHeight > this.scroll + this.height) this.scrollTo(top + kRowHeight - this.height);
+    else if (top + kRowHeight > this.scroll + this.height)
+      this.scrollTo(top + kRowHeight - this.height);
   }
 
   private revealRange(frames: Frames, box: number): void {

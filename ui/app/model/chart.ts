@@ -1,7 +1,7 @@
 // The chart in time order: consecutive samples that share a caller share its box.
 
 import { arrange, type Frames, type StateMark } from './frames';
-import { Symbols } from './symbols';
+import { kRootFunction, Symbols } from './symbols';
 import type { TimelineAnswer, TimelineThread } from './types';
 
 export interface Chart {
@@ -105,10 +105,15 @@ class ChartBuilder {
     const { parent, function: fn, line } = this.answer.stacks;
     const path = this.path;
     path.length = 0;
-    for (let node = stack; node >= 0; node = parent[node]) path.push(node);
+    for (let node = stack; node >= 0 && fn[node] !== kRootFunction; node = parent[node])
+      path.push(node);
     path.reverse();
     let same = 0;
-    while (same < path.length && same < this.open.length && fn[path[same]] === this.fn[this.open[same]]) {
+    while (
+      same < path.length &&
+      same < this.open.length &&
+      fn[path[same]] === this.fn[this.open[same]]
+    ) {
       same++;
     }
     this.closeFrom(same, begin);

@@ -102,7 +102,8 @@ function fillKeys(frames: Frames): void {
     // The root of the merged graph stands for "no parent", so that both views agree on keys.
     const inherits = parent !== kNone && frames.fn[parent] !== -1;
     low[i] = Math.imul((inherits ? low[parent] : 0x811c9dc5) ^ name, 0x01000193);
-    high[i] = Math.imul((inherits ? high[parent] : 0x9e3779b9) + name, 0x85ebca6b) ^ (low[i] >>> 15);
+    high[i] =
+      Math.imul((inherits ? high[parent] : 0x9e3779b9) + name, 0x85ebca6b) ^ (low[i] >>> 15);
     frames.key[i] = (high[i] >>> 11) * 0x1_0000_0000 + low[i];
   }
 }

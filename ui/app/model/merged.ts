@@ -71,7 +71,9 @@ function childLists(parent: number[], total: number[]) {
   for (let node = 1; node < count; node++) if (valid(node)) children[next[parent[node]]++] = node;
   for (let node = 0; node < count; node++) {
     if (offsets[node + 1] - offsets[node] < 2) continue;
-    children.subarray(offsets[node], offsets[node + 1]).sort((a, b) => total[b] - total[a] || a - b);
+    children
+      .subarray(offsets[node], offsets[node + 1])
+      .sort((a, b) => total[b] - total[a] || a - b);
   }
   return { offsets, children };
 }

@@ -8,13 +8,20 @@ export interface PhaseInfo {
   name: string;
   short: string;
   style: string; // class of the bar's part
+  labelled: boolean; // in the strip; the others are short and dark
 }
 
 export const kPhases: PhaseInfo[] = [
-  { key: 'queue', name: 'queue', short: 'queue', style: 'q' },
-  { key: 'connect', name: 'connect', short: 'connect', style: 'c' },
-  { key: 'first_byte', name: 'application, until first byte', short: 'first byte', style: 'a' },
-  { key: 'body', name: 'body', short: 'body', style: 'b' },
+  { key: 'queue', name: 'queue', short: 'queue', style: 'q', labelled: false },
+  { key: 'connect', name: 'connect', short: 'connect', style: 'c', labelled: false },
+  {
+    key: 'first_byte',
+    name: 'application, until first byte',
+    short: 'first byte',
+    style: 'a',
+    labelled: true,
+  },
+  { key: 'body', name: 'body', short: 'body', style: 'b', labelled: true },
 ];
 
 export interface PhaseSpan extends PhaseInfo {
@@ -34,7 +41,15 @@ export function phaseSpans(meta: ProfileMeta): PhaseSpan[] {
   }
   const rest = (meta.duration_ms ?? 0) - start;
   if (spans.length > 0 && rest > 0.05) {
-    spans.push({ key: 'body', name: 'client', short: 'client', style: 'l', start, ms: rest });
+    spans.push({
+      key: 'body',
+      name: 'client',
+      short: 'client',
+      style: 'l',
+      labelled: false,
+      start,
+      ms: rest,
+    });
   }
   return spans;
 }

@@ -81,7 +81,8 @@ export function neighboursOf(frames: Frames, fn: number): Neighbours {
   const inside = new Uint8Array(frames.count);
   for (let box = 0; box < frames.count; box++) {
     const parent = frames.parent[box];
-    if (parent !== kNone && frames.fn[parent] === fn) add(callees, frames.fn[box], total(frames, box));
+    if (parent !== kNone && frames.fn[parent] === fn)
+      add(callees, frames.fn[box], total(frames, box));
     if (parent !== kNone && inside[parent]) inside[box] = 1;
     if (frames.fn[box] !== fn) continue;
     result.places++;

@@ -30,7 +30,7 @@ export interface ProfileMeta {
   bytes?: number;
   campaign?: string;
   pageview?: string;
-  pinned?: boolean;
+  pinned_until?: string;
   phases_ms?: Partial<Record<Phase, number>>;
   states_ms?: Partial<Record<ThreadState, number>>;
   changes?: string[];
@@ -48,7 +48,51 @@ export interface ProfilePage {
 export interface Status {
   rights?: Right[];
   version?: string;
-  profiling?: { enabled?: boolean };
+  name?: string;
+  store?: StoreStatus;
+  captures?: Record<string, number>;
+  uploads?: {
+    answers?: Record<string, number>;
+    bytes?: number;
+    open?: number;
+    open_bytes?: number;
+  };
+  queue?: Record<string, number>;
+  agents?: AgentStatus[];
+}
+
+export interface StoreStatus {
+  kind?: string;
+  available: boolean;
+  trouble?: string;
+  profiles?: number;
+  pinned?: number;
+  bytes?: number;
+  evicted?: { age?: number; bytes?: number; count?: number };
+  oldest?: string;
+}
+
+export interface AgentStatus {
+  agent: string;
+  runtime: string;
+  service: string;
+  host?: string;
+  first_seen: string;
+  last_seen: string;
+  started: number;
+  refused: number;
+  uploads: number;
+  latest_refusal?: string;
+}
+
+// One row of `routes` or `hosts`.
+export interface Group {
+  name: string;
+  profiles: number;
+  stored: number;
+  latest: string;
+  mean_ms: number;
+  max_ms: number;
 }
 
 export interface Session {
@@ -85,7 +129,8 @@ export interface TreeAnswer {
   states?: Partial<Record<ThreadState, number>>;
 }
 
-// The samples in time order. A stack is a node of `stacks`, whose parents stand before it.
+// The samples in time order. A stack is a node of `stacks`, whose parents stand before it; node 0 is
+// the empty stack, with function -1.
 export interface TimelineAnswer {
   start_unix_ns: string;
   duration_ns: number;

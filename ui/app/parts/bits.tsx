@@ -18,7 +18,15 @@ export function Dot({ kind }: { kind: DotKind }) {
   return <span class={`dot ${kind}`} aria-hidden="true" />;
 }
 
-export function Empty({ title, children, actions }: { title: ComponentChildren; children?: ComponentChildren; actions?: ComponentChildren }) {
+export function Empty({
+  title,
+  children,
+  actions,
+}: {
+  title: ComponentChildren;
+  children?: ComponentChildren;
+  actions?: ComponentChildren;
+}) {
   return (
     <div class="empty">
       <h2>{title}</h2>
@@ -62,8 +70,18 @@ export function routeText(meta: ProfileMeta): string {
 
 // What a row or a header says in place of figures that are not there yet.
 export function StateText({ meta }: { meta: ProfileMeta }) {
-  if (meta.state === 'running') return <><Dot kind="rec" /> recording</>;
-  if (meta.state === 'waiting') return <><Dot kind="rec" /> waiting for the agent</>;
+  if (meta.state === 'running')
+    return (
+      <>
+        <Dot kind="rec" /> recording
+      </>
+    );
+  if (meta.state === 'waiting')
+    return (
+      <>
+        <Dot kind="rec" /> waiting for the agent
+      </>
+    );
   if (meta.state === 'failed') return <span class="danger">{meta.reason ?? 'failed'}</span>;
   return <>stored</>;
 }
@@ -88,7 +106,10 @@ export function PhaseBar({ meta, scale }: { meta: ProfileMeta; scale: number }) 
   return (
     <span class="phrow" role="img" aria-label={phaseText(meta)}>
       <span class="ph">
-        {parts.map(({ phase, width }) => width > 0 && <i class={phase.style} style={{ width: `${(width / scale) * 100}%` }} />)}
+        {parts.map(
+          ({ phase, width }) =>
+            width > 0 && <i class={phase.style} style={{ width: `${(width / scale) * 100}%` }} />,
+        )}
       </span>
       {over && <i class="over" />}
     </span>
@@ -96,7 +117,17 @@ export function PhaseBar({ meta, scale }: { meta: ProfileMeta; scale: number }) 
 }
 
 // The API does not answer: what is on the screen is old, and when it is tried again.
-export function Unreachable({ error, at, retry, every }: { error: ApiError; at: number; retry: () => void; every: number }) {
+export function Unreachable({
+  error,
+  at,
+  retry,
+  every,
+}: {
+  error: ApiError;
+  at: number;
+  retry: () => void;
+  every: number;
+}) {
   const [left, setLeft] = useState(every);
   const again = useRef(retry);
   again.current = retry;
@@ -109,7 +140,8 @@ export function Unreachable({ error, at, retry, every }: { error: ApiError; at: 
     if (left <= 0) again.current();
   }, [left]);
   const since = at > 0 ? `What you see is ${duration((Date.now() - at) / 1000)} old. ` : '';
-  const who = error.status === 0 ? 'The proxy does not answer.' : `Control does not answer (${error.code}).`;
+  const who =
+    error.status === 0 ? 'The proxy does not answer.' : `Control does not answer (${error.code}).`;
   return (
     <p class="note e" role="alert">
       <span>
@@ -127,19 +159,32 @@ export function Failure({ error, retry }: { error: ApiError; retry?: () => void 
     return (
       <Empty title="No right to see this">
         <p>
-          The proxy knows you, but your rules do not include <code>view</code>. Rules stand in the configuration under{' '}
-          <code>profiling.access</code>.
+          The proxy knows you, but your rules do not include <code>view</code>. Rules stand in the
+          configuration under <code>profiling.access</code>.
         </p>
       </Empty>
     );
   }
   return (
     <Empty
-      title={error.status === 400 ? 'The proxy does not understand this address' : 'This could not be loaded'}
-      actions={retry && <button class="btn" type="button" onClick={retry}>Try again</button>}
+      title={
+        error.status === 400
+          ? 'The proxy does not understand this address'
+          : 'This could not be loaded'
+      }
+      actions={
+        retry && (
+          <button class="btn" type="button" onClick={retry}>
+            Try again
+          </button>
+        )
+      }
     >
       <p>
-        {error.message} <span class="u">({error.code}, {clock(new Date(), false)} UTC)</span>
+        {error.message}{' '}
+        <span class="u">
+          ({error.code}, {clock(new Date(), false)} UTC)
+        </span>
       </p>
     </Empty>
   );
@@ -152,5 +197,38 @@ export function Loading({ what }: { what: string }) {
     const timer = setTimeout(() => setShown(true), 150);
     return () => clearTimeout(timer);
   }, []);
-  return <p class="loading" role="status">{shown ? `Loading ${what} …` : ''}</p>;
+  return (
+    <p class="loading" role="status">
+      {shown ? `Loading ${what} …` : ''}
+    </p>
+  );
+}
+
+// A column's head that sorts by it: falling first.
+export function SortHead({
+  name,
+  title,
+  unit,
+  sort,
+  set,
+  style,
+}: {
+  name: string;
+  title: string;
+  unit?: string;
+  sort: string;
+  set: (sort: string) => void;
+  style?: string;
+}) {
+  const down = sort === `-${name}`;
+  const up = sort === name;
+  const order = down ? 'descending' : up ? 'ascending' : undefined;
+  return (
+    <th scope="col" class={style} aria-sort={order}>
+      <button class="sort" type="button" onClick={() => set(down ? name : `-${name}`)}>
+        {title} {order && <span aria-hidden="true">{down ? '↓' : '↑'} </span>}
+        {unit && <span class="u">{unit}</span>}
+      </button>
+    </th>
+  );
 }

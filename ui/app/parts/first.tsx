@@ -14,7 +14,8 @@ export function FirstProfile() {
         <li>
           <span>2</span>
           <span>
-            An agent runs in the application: give it <code>FLAMEGATE_SECRET_FILE</code>, load it, restart
+            An agent runs in the application: give it <code>FLAMEGATE_SECRET_FILE</code>, load it,
+            restart
           </span>
         </li>
         <li>

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { count } from '../core/format';
 import { activeKeys, lettersOff, setLettersOff, useKeys } from '../core/keys';
 import { go, href, place } from '../core/router';
 import { status } from '../core/status';
@@ -11,6 +12,8 @@ import { Dot, Keycap } from './bits';
 const kScreens = [
   { path: '', screen: 'overview', title: 'Overview' },
   { path: 'profiles', screen: 'profiles', title: 'Profiles' },
+  { path: 'routes', screen: 'groups', title: 'Routes' },
+  { path: 'status', screen: 'status', title: 'Status' },
 ];
 
 export function Shell({ children }: { children: ComponentChildren }) {
@@ -20,12 +23,18 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { key: 't', says: 'theme: system, light, dark', run: nextTheme },
     { key: 'g o', says: 'overview', run: () => go(href('')) },
     { key: 'g p', says: 'profiles', run: () => go(href('profiles')) },
+    { key: 'g r', says: 'routes', run: () => go(href('routes')) },
+    { key: 'g s', says: 'status', run: () => go(href('status')) },
   ]);
   return (
     <>
-      <a class="skip" href="#main">Skip to the content</a>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
       <TopBar onHelp={() => setHelp(true)} />
-      <main id="main" tabIndex={-1}>{children}</main>
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
       {help && <Help close={() => setHelp(false)} />}
     </>
   );
@@ -34,7 +43,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
 function TopBar({ onHelp }: { onHelp: () => void }) {
   const at = place.value.screen === 'profile' ? 'profiles' : place.value.screen;
   const links = kScreens.map(({ path, screen, title }) => (
-    <a href={href(path)} aria-current={at === screen ? 'page' : undefined}>{title}</a>
+    <a href={href(path)} aria-current={at === screen ? 'page' : undefined}>
+      {title}
+    </a>
   ));
   const title = kScreens.find(({ screen }) => screen === at)?.title ?? 'Menu';
   return (
@@ -43,12 +54,16 @@ function TopBar({ onHelp }: { onHelp: () => void }) {
         <Mark />
         flamegate
       </a>
-      <nav class="nav" aria-label="Main">{links}</nav>
+      <nav class="nav" aria-label="Main">
+        {links}
+      </nav>
       <Menu title={title}>{links}</Menu>
       <div class="end">
-        <ProfilingState />
+        <StoreState />
         <ThemeButton />
-        <button class="btn plain" type="button" onClick={onHelp}>Help <Keycap>?</Keycap></button>
+        <button class="btn plain" type="button" onClick={onHelp}>
+          Help <Keycap>?</Keycap>
+        </button>
       </div>
     </header>
   );
@@ -79,18 +94,21 @@ function Menu({ title, children }: { title: string; children: ComponentChildren 
       <summary>{title} ▾</summary>
       <nav aria-label="Main, narrow" onClick={() => setOpen(false)}>
         {children}
-        <button class="btn plain" type="button" onClick={nextTheme}>Theme: {theme.value}</button>
+        <button class="btn plain" type="button" onClick={nextTheme}>
+          Theme: {theme.value}
+        </button>
       </nav>
     </details>
   );
 }
 
-function ProfilingState() {
-  const enabled = status.value?.profiling?.enabled;
-  if (enabled === undefined) return null;
+function StoreState() {
+  const store = status.value?.store;
+  if (!store) return null;
   return (
-    <span class="sec nw">
-      <Dot kind={enabled ? 'on' : 'ring'} /> {enabled ? 'profiling on' : 'profiling off'}
+    <span class="sec nw" title={store.trouble}>
+      <Dot kind={store.available ? 'on' : 'bad'} />{' '}
+      {store.available ? `${count(store.profiles ?? 0)} profiles kept` : 'the store is away'}
     </span>
   );
 }
@@ -110,11 +128,17 @@ function Help({ close }: { close: () => void }) {
       <dl class="keylist">
         {activeKeys()
           .filter((key) => key.key !== 'Escape')
-          .map((key) => <KeyRow keys={key.key} says={key.says} />)}
+          .map((key) => (
+            <KeyRow keys={key.key} says={key.says} />
+          ))}
         <KeyRow keys="Esc" says="back one step: menu, search, zoom, selection" />
       </dl>
       <h3>In a flame, once it has the focus</h3>
-      <dl class="keylist">{kFlameKeys.map(([keys, says]) => <KeyRow keys={keys} says={says} />)}</dl>
+      <dl class="keylist">
+        {kFlameKeys.map(([keys, says]) => (
+          <KeyRow keys={keys} says={says} />
+        ))}
+      </dl>
       <label class="row">
         <input
           type="checkbox"
@@ -137,7 +161,15 @@ function KeyRow({ keys, says }: { keys: string; says: string }) {
 }
 
 // A modal dialog; the browser keeps the focus in it and gives it back.
-export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
+export function Dialog({
+  title,
+  close,
+  children,
+}: {
+  title: string;
+  close: () => void;
+  children: ComponentChildren;
+}) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = element.current!;
@@ -145,12 +177,19 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
     return () => dialog.close();
   }, []);
   return (
-    <dialog ref={element} aria-label={title} onClose={close} onClick={(event) => event.target === element.current && close()}>
+    <dialog
+      ref={element}
+      aria-label={title}
+      onClose={close}
+      onClick={(event) => event.target === element.current && close()}
+    >
       <div class="dialog">
         <div class="h">
           <h2>{title}</h2>
           <span class="end">
-            <button class="btn plain" type="button" onClick={close}>Close <Keycap>Esc</Keycap></button>
+            <button class="btn plain" type="button" onClick={close}>
+              Close <Keycap>Esc</Keycap>
+            </button>
           </span>
         </div>
         {children}

@@ -2,14 +2,23 @@
 
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { asApiError, getJson, send } from '../core/api';
-import { clock, count, duration, figure } from '../core/format';
+import { ago, clock, count, duration, figure } from '../core/format';
 import { useResource, useTicker } from '../core/resource';
 import { href, profileHref } from '../core/router';
-import { rights, status } from '../core/status';
-import type { ProfilePage, Session } from '../model/types';
-import { Dot, Failure, Loading, RouteName, StateText, statusClass, Unreachable } from '../parts/bits';
+import { rights, status, statusError } from '../core/status';
+import type { AgentStatus, ProfilePage, Session } from '../model/types';
+import {
+  Dot,
+  Failure,
+  Loading,
+  RouteName,
+  StateText,
+  statusClass,
+  Unreachable,
+} from '../parts/bits';
 import { FirstProfile } from '../parts/first';
 import { isLive } from './profiles/list';
+import { Store, You } from './status';
 
 const kNewest = 'profiles?limit=12';
 const kRefreshMs = 3000;
@@ -19,25 +28,38 @@ export function Overview() {
   const newest = useResource(kNewest, (abort) => getJson<ProfilePage>(kNewest, abort));
   const [page, setPage] = useState<ProfilePage | null>(null);
   useEffect(() => setPage(newest.data), [newest.data]);
-  const refresh = useCallback(async (abort: AbortSignal) => setPage(await getJson<ProfilePage>(kNewest, abort)), []);
+  const refresh = useCallback(
+    async (abort: AbortSignal) => setPage(await getJson<ProfilePage>(kNewest, abort)),
+    [],
+  );
   useTicker(newest.data ? kRefreshMs : null, refresh);
-  if (newest.error && !page && !newest.error.unreachable) return <Failure error={newest.error} retry={newest.reload} />;
+  if (newest.error && !page && !newest.error.unreachable)
+    return <Failure error={newest.error} retry={newest.reload} />;
   return (
     <>
       <h1 class="vh">Overview</h1>
-      {newest.error && <Unreachable error={newest.error} at={newest.at} retry={newest.reload} every={kRetryS} />}
+      {newest.error && (
+        <Unreachable error={newest.error} at={newest.at} retry={newest.reload} every={kRetryS} />
+      )}
       <div class="cols">
         <section class="sect">
           <h2>
-            Newest profiles {page && <small>{count(page.profiles.length)} of {count(page.total)}</small>}
-            <span class="end"><a href={href('profiles')}>All profiles</a></span>
+            Newest profiles{' '}
+            {page && (
+              <small>
+                {count(page.profiles.length)} of {count(page.total)}
+              </small>
+            )}
+            <span class="end">
+              <a href={href('profiles')}>All profiles</a>
+            </span>
           </h2>
           {!page && !newest.error && <Loading what="profiles" />}
           {page && (page.profiles.length > 0 ? <NewestTable page={page} /> : <FirstProfile />)}
         </section>
         <div class="right">
           <SessionBox />
-          <StatusBox />
+          <StatusBoxes />
         </div>
       </div>
     </>
@@ -48,16 +70,32 @@ function NewestTable({ page }: { page: ProfilePage }) {
   return (
     <table class="flush newest">
       <thead class="vh">
-        <tr><th>Started</th><th>Route</th><th>Status</th><th>Trigger</th><th>Total</th></tr>
+        <tr>
+          <th>Started</th>
+          <th>Route</th>
+          <th>Status</th>
+          <th>Trigger</th>
+          <th>Total</th>
+        </tr>
       </thead>
       <tbody>
         {page.profiles.map((meta) => (
           <tr key={meta.id}>
             <td class="nw sec">{meta.started_at && clock(new Date(meta.started_at), false)}</td>
-            <td class="r"><a class="quiet" href={profileHref(meta.id)}><RouteName meta={meta} /></a></td>
+            <td class="r">
+              <a class="quiet" href={profileHref(meta.id)}>
+                <RouteName meta={meta} />
+              </a>
+            </td>
             <td class={`num opt ${statusClass(meta.status)}`}>{meta.status}</td>
             <td class="sec opt">{meta.trigger}</td>
-            <td class="num">{isLive(meta) || meta.state === 'failed' ? <StateText meta={meta} /> : `${figure(meta.duration_ms ?? 0)} ms`}</td>
+            <td class="num">
+              {isLive(meta) || meta.state === 'failed' ? (
+                <StateText meta={meta} />
+              ) : (
+                `${figure(meta.duration_ms ?? 0)} ms`
+              )}
+            </td>
           </tr>
         ))}
       </tbody>
@@ -94,7 +132,10 @@ function SessionBox() {
   const [, setNow] = useState(0);
   useEffect(() => {
     if (!session) return;
-    const timer = setInterval(() => (Date.parse(session.expires_at) > Date.now() ? setNow(Date.now()) : setSession(null)), 1000);
+    const timer = setInterval(
+      () => (Date.parse(session.expires_at) > Date.now() ? setNow(Date.now()) : setSession(null)),
+      1000,
+    );
     return () => clearInterval(timer);
   }, [session]);
   const act = async (work: () => Promise<Session | null>) => {
@@ -116,34 +157,86 @@ function SessionBox() {
     <section class="sect">
       <h2>Record this session</h2>
       {session ? (
-        <p><Dot kind="rec" /> recording, {duration((Date.parse(session.expires_at) - Date.now()) / 1000)} left <span class="u">at most {count(session.requests)} requests</span></p>
+        <p>
+          <Dot kind="rec" /> recording,{' '}
+          {duration((Date.parse(session.expires_at) - Date.now()) / 1000)} left{' '}
+          <span class="u">at most {count(session.requests)} requests</span>
+        </p>
       ) : (
-        <p class="sec">Every page and API call of this browser is profiled for {kMinutes} minutes. Scripts, styles, fonts and images are left out.</p>
+        <p class="sec">
+          Every page and API call of this browser is profiled for {kMinutes} minutes. Scripts,
+          styles, fonts and images are left out.
+        </p>
       )}
       <div class="row">
-        {!session && <button class="btn main" type="button" disabled={!allowed || busy} onClick={() => void start()}>Record {kMinutes} min</button>}
-        <button class="btn" type="button" disabled={!allowed || busy} onClick={() => void stop()}>Stop recording</button>
-        {!allowed && status.value && <span class="dim">needs the right <code>trigger</code></span>}
+        {!session && (
+          <button
+            class="btn main"
+            type="button"
+            disabled={!allowed || busy}
+            onClick={() => void start()}
+          >
+            Record {kMinutes} min
+          </button>
+        )}
+        <button class="btn" type="button" disabled={!allowed || busy} onClick={() => void stop()}>
+          Stop recording
+        </button>
+        {!allowed && status.value && (
+          <span class="dim">
+            needs the right <code>trigger</code>
+          </span>
+        )}
       </div>
-      {failure && <p class="danger" role="alert">{failure}</p>}
+      {failure && (
+        <p class="danger" role="alert">
+          {failure}
+        </p>
+      )}
     </section>
   );
 }
 
-function StatusBox() {
+function StatusBoxes() {
   const known = status.value;
+  if (!known)
+    return (
+      <section class="sect">
+        <p class="dim">{statusError.value ? 'The status could not be read.' : ''}</p>
+      </section>
+    );
+  return (
+    <>
+      <AgentsBox agents={known.agents ?? []} />
+      {known.store && <Store store={known.store} />}
+      <You known={known} />
+    </>
+  );
+}
+
+const kAgentsListed = 6;
+
+function AgentsBox({ agents }: { agents: AgentStatus[] }) {
   return (
     <section class="sect">
-      <h2>This console</h2>
-      {known ? (
-        <dl class="dl">
-          <dt>your rights</dt>
-          <dd>{known.rights?.join(', ') || 'none'}</dd>
-          {known.version && <><dt>version</dt><dd>{known.version}</dd></>}
-        </dl>
-      ) : (
-        <p class="dim">The status could not be read.</p>
-      )}
+      <h2>
+        Agents <small>{count(agents.length)} seen</small>
+        <span class="end">
+          <a href={href('status')}>Status</a>
+        </span>
+      </h2>
+      {agents.length === 0 && <p class="dim">None has answered yet.</p>}
+      <dl class="dl agents">
+        {agents.slice(0, kAgentsListed).map((agent) => (
+          <>
+            <dt class="mono">{agent.host ?? agent.service}</dt>
+            <dd>
+              {agent.agent}, {agent.runtime}
+            </dd>
+            <dd class="dim nw">{ago(agent.last_seen)}</dd>
+          </>
+        ))}
+      </dl>
     </section>
   );
 }

@@ -14,7 +14,11 @@ import type { ProfileMeta, ThreadState } from '../../model/types';
 export function PhaseStrip({ meta }: { meta: ProfileMeta }) {
   const span = (meta.duration_ms ?? 0) * 1e6;
   if (!(span > 0) || phaseSpans(meta).length === 0) return null;
-  return <div class="strip"><Axis meta={meta} range={signal({ from: 0, to: span })} /></div>;
+  return (
+    <div class="strip">
+      <Axis meta={meta} range={signal({ from: 0, to: span })} />
+    </div>
+  );
 }
 
 const kTickWidth = 90; // pixels wanted between ticks
@@ -34,7 +38,9 @@ export function Axis({ meta, range }: { meta: ProfileMeta; range: Signal<Range> 
       <div class="axis">
         <span />
         <div class="ticks" ref={box} aria-hidden="true">
-          {shown.map((mark) => <i style={{ left: at(mark * 1e6) }}>{tickText(mark, step)}</i>)}
+          {shown.map((mark) => (
+            <i style={{ left: at(mark * 1e6) }}>{tickText(mark, step)}</i>
+          ))}
           <i class="last">{ms(to / 1e6)}</i>
         </div>
       </div>
@@ -47,8 +53,12 @@ export function Axis({ meta, range }: { meta: ProfileMeta; range: Signal<Range> 
             if (right <= left) return null;
             const share = ((right - left) / (to - from)) * width;
             return (
-              <i class={span.style} style={{ left: at(left), width: `${((right - left) / (to - from)) * 100}%` }} title={`${span.name} ${ms(span.ms)}`}>
-                {phaseLabel(span.name, span.short, span.ms, share)}
+              <i
+                class={span.style}
+                style={{ left: at(left), width: `${((right - left) / (to - from)) * 100}%` }}
+                title={`${span.name} ${ms(span.ms)}`}
+              >
+                {span.labelled && phaseLabel(span.name, span.short, span.ms, share)}
               </i>
             );
           })}
@@ -61,7 +71,9 @@ export function Axis({ meta, range }: { meta: ProfileMeta; range: Signal<Range> 
 const kLetter = 6.2; // pixels, of the small font
 
 function phaseLabel(name: string, short: string, value: number, room: number): string {
-  const fits = [`${name} ${ms(value)}`, `${short} ${figure(value)}`, short].find((text) => text.length * kLetter + 8 <= room);
+  const fits = [`${name} ${ms(value)}`, `${short} ${figure(value)}`, short].find(
+    (text) => text.length * kLetter + 8 <= room,
+  );
   return fits ?? '';
 }
 
@@ -76,7 +88,17 @@ export function useWidth(element: { current: HTMLElement | null }): number {
 }
 
 // What the thread did, over time: a line while it ran, hatched where it did not.
-export function StateStrip({ runs, states, range, text }: { runs: StateRun[]; states: ThreadState[]; range: Signal<Range>; text: string }) {
+export function StateStrip({
+  runs,
+  states,
+  range,
+  text,
+}: {
+  runs: StateRun[];
+  states: ThreadState[];
+  range: Signal<Range>;
+  text: string;
+}) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
@@ -88,14 +110,22 @@ export function StateStrip({ runs, states, range, text }: { runs: StateRun[]; st
   return (
     <div class="axis">
       <span>thread</span>
-      <div ref={box}><canvas class="states" ref={canvas} role="img" aria-label={text} /></div>
+      <div ref={box}>
+        <canvas class="states" ref={canvas} role="img" aria-label={text} />
+      </div>
     </div>
   );
 }
 
 const kStripHeight = 12;
 
-function paintStates(canvas: HTMLCanvasElement, width: number, runs: StateRun[], states: ThreadState[], { from, to }: Range): void {
+function paintStates(
+  canvas: HTMLCanvasElement,
+  width: number,
+  runs: StateRun[],
+  states: ThreadState[],
+  { from, to }: Range,
+): void {
   const context = canvas.getContext('2d')!;
   const ratio = devicePixelRatio || 1;
   canvas.width = Math.max(1, Math.round(width * ratio));

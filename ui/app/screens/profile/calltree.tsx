@@ -64,7 +64,18 @@ export function CallTree({ merged, mask, selected, choose }: Props) {
     <div class="inset">
       <table class="flush tight calltree" role="treegrid" aria-label="Call tree">
         <thead>
-          <tr><th scope="col">Function</th><th scope="col" class="num">Total</th><th scope="col" class="num opt">Self</th><th scope="col" class="num opt">Samples</th></tr>
+          <tr>
+            <th scope="col">Function</th>
+            <th scope="col" class="num">
+              Total
+            </th>
+            <th scope="col" class="num opt">
+              Self
+            </th>
+            <th scope="col" class="num opt">
+              Samples
+            </th>
+          </tr>
         </thead>
         <tbody ref={body}>
           {rows.map((box) => (
@@ -84,7 +95,9 @@ export function CallTree({ merged, mask, selected, choose }: Props) {
           ))}
         </tbody>
       </table>
-      {rows.length >= kRowsMax && <p class="dim">The first {count(kRowsMax)} open rows; close some to see others.</p>}
+      {rows.length >= kRowsMax && (
+        <p class="dim">The first {count(kRowsMax)} open rows; close some to see others.</p>
+      )}
     </div>
   );
 }
@@ -102,11 +115,25 @@ interface RowProps {
   onKey: (event: KeyboardEvent) => void;
 }
 
-function TreeRow({ merged, box, leaf, open, active, selected, dim, toggle, choose, onKey }: RowProps) {
+function TreeRow({
+  merged,
+  box,
+  leaf,
+  open,
+  active,
+  selected,
+  dim,
+  toggle,
+  choose,
+  onKey,
+}: RowProps) {
   const { frames } = merged;
   const fn = frames.fn[box];
   const value = (amount: number) => (
-    <><span class="fig">{valueText(amount, merged.unit)}</span> <span class="u share">{percent(amount, frames.span)}</span></>
+    <>
+      <span class="fig">{valueText(amount, merged.unit)}</span>{' '}
+      <span class="u share">{percent(amount, frames.span)}</span>
+    </>
   );
   const indent = Math.min(frames.depth[box], kIndents) * 12;
   return (
@@ -123,15 +150,27 @@ function TreeRow({ merged, box, leaf, open, active, selected, dim, toggle, choos
       onKeyDown={onKey}
     >
       <td role="gridcell" class="r" style={{ paddingLeft: `${indent}px` }}>
-        <span class="twist" aria-hidden="true" onClick={leaf ? undefined : (event) => (event.stopPropagation(), toggle())}>
+        <span
+          class="twist"
+          aria-hidden="true"
+          onClick={leaf ? undefined : (event) => (event.stopPropagation(), toggle())}
+        >
           {leaf ? '' : open ? '▾' : '▸'}
         </span>
         <span class={`sw ${fn >= 0 ? kOwnerStyles[frames.symbols.owner(fn)] : ''}`} />{' '}
-        <span class="mono" title={frames.symbols.place(fn)}>{frames.symbols.name(fn)}</span>
+        <span class="mono" title={frames.symbols.place(fn)}>
+          {frames.symbols.name(fn)}
+        </span>
       </td>
-      <td role="gridcell" class="num">{value(total(frames, box))}</td>
-      <td role="gridcell" class="num opt">{value(frames.self[box])}</td>
-      <td role="gridcell" class="num opt">{count(frames.samples[box])}</td>
+      <td role="gridcell" class="num">
+        {value(total(frames, box))}
+      </td>
+      <td role="gridcell" class="num opt">
+        {value(frames.self[box])}
+      </td>
+      <td role="gridcell" class="num opt">
+        {count(frames.samples[box])}
+      </td>
     </tr>
   );
 }

@@ -42,7 +42,15 @@ export function FlameCanvas({ frames, states, mask, selected, range, events, lab
   const painted = paintedTheme.value;
   useEffect(() => view.current!.repaint(), [painted]);
   return (
-    <canvas class="flame" ref={canvas} tabIndex={0} role="application" aria-roledescription="flame view" aria-label={label} style={{ height: `${height}px` }} />
+    <canvas
+      class="flame"
+      ref={canvas}
+      tabIndex={0}
+      role="application"
+      aria-roledescription="flame view"
+      aria-label={label}
+      style={{ height: `${height}px` }}
+    />
   );
 }
 

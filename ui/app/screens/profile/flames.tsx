@@ -22,20 +22,49 @@ interface Common {
 
 const kMicro = 1e6; // the address counts in millionths of the value's unit: milliseconds
 
-export function TimeOrder({ meta, timed, merged, view, change }: Common & { timed: Timed; merged: Merged | null }) {
+export function TimeOrder({
+  meta,
+  timed,
+  merged,
+  view,
+  change,
+}: Common & { timed: Timed; merged: Merged | null }) {
   const { frames, states, weight } = timed.chart;
   const range = useSignal<Range>({ from: 0, to: frames.span });
   const thread = timed.answer.threads[timed.thread];
-  const figures: Figures = { whole: weight, samples: thread.t_ns.length, unit: 'nanoseconds', totalName: 'this call' };
+  const figures: Figures = {
+    whole: weight,
+    samples: thread.t_ns.length,
+    unit: 'nanoseconds',
+    totalName: 'this call',
+  };
   return (
     <>
-      {timed.answer.threads.length > 1 && <Threads timed={timed} change={change} />}
       {!timed.clocksAgree && meta.phases_ms && (
-        <p class="note inset-note"><span>The clocks of proxy and application disagree; the frames begin where the application got the request.</span></p>
+        <p class="note inset-note">
+          <span>
+            The clocks of proxy and application disagree; the frames begin where the application got
+            the request.
+          </span>
+        </p>
       )}
       <Axis meta={meta} range={range} />
-      <StateStrip runs={states} states={timed.answer.states} range={range} text={statesText(meta, merged)} />
-      <Flame frames={frames} states={timed.answer.states} timed view={view} change={change} figures={figures} range={range} what="Flame chart, time order" />
+      <StateStrip
+        runs={states}
+        states={timed.answer.states}
+        range={range}
+        text={statesText(meta, merged)}
+      />
+      <Flame
+        frames={frames}
+        states={timed.answer.states}
+        timed
+        view={view}
+        change={change}
+        figures={figures}
+        range={range}
+        what="Flame chart, time order"
+      />
     </>
   );
 }
@@ -43,19 +72,34 @@ export function TimeOrder({ meta, timed, merged, view, change }: Common & { time
 export function LeftHeavy({ merged, view, change }: Common & { merged: Merged }) {
   const { frames, answer, unit } = merged;
   const range = useSignal<Range>({ from: 0, to: frames.span });
-  const figures: Figures = { whole: frames.span, samples: answer.samples, unit, totalName: 'total' };
+  const figures: Figures = {
+    whole: frames.span,
+    samples: answer.samples,
+    unit,
+    totalName: 'total',
+  };
   const { pruned } = answer;
   return (
     <>
       {pruned && pruned.nodes > 0 && (
         <p class="note w inset-note">
           <span>
-            <b>Pruned:</b> {count(pruned.nodes)} of the smallest frames are folded into boxes named "pruned", together {percent(pruned.value, frames.span)} of{' '}
+            <b>Pruned:</b> {count(pruned.nodes)} of the smallest frames are folded into boxes named
+            "pruned", together {percent(pruned.value, frames.span)} of{' '}
             {valueText(frames.span, unit)}. Downloads hold everything.
           </span>
         </p>
       )}
-      <Flame frames={frames} states={[]} timed={false} view={view} change={change} figures={figures} range={range} what="Flame graph, merged, widest first" />
+      <Flame
+        frames={frames}
+        states={[]}
+        timed={false}
+        view={view}
+        change={change}
+        figures={figures}
+        range={range}
+        what="Flame graph, merged, widest first"
+      />
     </>
   );
 }
@@ -78,8 +122,14 @@ function Flame({ frames, states, timed, view, change, figures, range, what }: Fl
     setHovered(kNone);
     range.value = { from: 0, to: frames.span };
   }, [frames]);
-  const mask = useMemo(() => (view.search ? matchFunctions(frames.symbols, view.search) : null), [frames, view.search]);
-  const selected = useMemo(() => (view.frame ? findFrame(frames, view.frame) : kNone), [frames, view.frame]);
+  const mask = useMemo(
+    () => (view.search ? matchFunctions(frames.symbols, view.search) : null),
+    [frames, view.search],
+  );
+  const selected = useMemo(
+    () => (view.frame ? findFrame(frames, view.frame) : kNone),
+    [frames, view.frame],
+  );
   const wanted = view.zoom && { from: view.zoom[0] * kMicro, to: view.zoom[1] * kMicro };
 
   const zoomTo = (box: number) => {
@@ -100,8 +150,8 @@ function Flame({ frames, states, timed, view, change, figures, range, what }: Fl
   };
   return (
     <>
-      <div class="axis frames">
-        <span>{timed ? 'frames' : ''}</span>
+      <div class={timed ? 'axis frames' : 'axis plain'}>
+        {timed && <span>frames</span>}
         <FlameCanvas
           frames={frames}
           states={states}
@@ -114,22 +164,31 @@ function Flame({ frames, states, timed, view, change, figures, range, what }: Fl
       </div>
       <Trail frames={frames} box={selected} zoom={zoomTo} />
       <Detail frames={frames} box={hovered !== kNone ? hovered : selected} figures={figures} />
-      <p class="vh" role="status" aria-live="polite">{said}</p>
+      <p class="vh" role="status" aria-live="polite">
+        {said}
+      </p>
     </>
   );
 }
 
-function Threads({ timed, change }: { timed: Timed; change: Change }) {
+// Which thread the chart shows; nothing when there is one only.
+export function Threads({ timed, change }: { timed: Timed; change: Change }) {
+  if (timed.answer.threads.length < 2) return null;
+  const choose = (text: string) => change({ thread: Number(text), zoom: null, frame: '' }, 'push');
   return (
-    <div class="tools">
-      <label class="row">
-        <span class="sec">Thread</span>
-        <select class="in" value={String(timed.thread)} onChange={(event) => change({ thread: Number(event.currentTarget.value), zoom: null, frame: '' }, 'push')}>
-          {timed.answer.threads.map((thread, i) => (
-            <option value={String(i)}>{thread.name || `thread ${i + 1}`}, {count(thread.t_ns.length)} samples</option>
-          ))}
-        </select>
-      </label>
-    </div>
+    <label class="row end">
+      <span class="sec">Thread</span>
+      <select
+        class="in"
+        value={String(timed.thread)}
+        onChange={(event) => choose(event.currentTarget.value)}
+      >
+        {timed.answer.threads.map((thread, i) => (
+          <option value={String(i)}>
+            {thread.name || `thread ${i + 1}`}, {count(thread.t_ns.length)}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

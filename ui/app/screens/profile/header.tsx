@@ -19,10 +19,10 @@ export function Header({ meta, set }: { meta: ProfileMeta; set: (meta: ProfileMe
         <div>
           <h1>{routeText(meta)}</h1>
           <MainFacts meta={meta} />
-          <MoreFacts meta={meta} />
         </div>
         <Actions meta={meta} set={set} />
       </div>
+      <MoreFacts meta={meta} />
     </>
   );
 }
@@ -32,17 +32,40 @@ export function Crumbs({ id }: { id: string }) {
   const before = at > 0 ? lastListed[at - 1] : undefined;
   const after = at >= 0 ? lastListed[at + 1] : undefined;
   useKeys([
-    { key: 'p', says: 'previous profile of the list', when: () => !!before, run: () => go(profileHref(before!)) },
-    { key: 'n', says: 'next profile of the list', when: () => !!after, run: () => go(profileHref(after!)) },
+    {
+      key: 'p',
+      says: 'previous profile of the list',
+      when: () => !!before,
+      run: () => go(profileHref(before!)),
+    },
+    {
+      key: 'n',
+      says: 'next profile of the list',
+      when: () => !!after,
+      run: () => go(profileHref(after!)),
+    },
   ]);
   return (
     <nav class="crumbs" aria-label="Position in the list">
       <a href={href('profiles')}>Profiles</a>
       <span>/</span>
       <span class="mono">{id}</span>
-      {at >= 0 && <span>{count(at + 1)} of {count(lastListed.length)} in this list</span>}
+      {at >= 0 && (
+        <span>
+          {count(at + 1)} of {count(lastListed.length)} in this list
+        </span>
+      )}
       <span class="wide">
-        {before && <a href={profileHref(before)}>Previous <Keycap>p</Keycap></a>} {after && <a href={profileHref(after)}>Next <Keycap>n</Keycap></a>}
+        {before && (
+          <a href={profileHref(before)}>
+            Previous <Keycap>p</Keycap>
+          </a>
+        )}{' '}
+        {after && (
+          <a href={profileHref(after)}>
+            Next <Keycap>n</Keycap>
+          </a>
+        )}
       </span>
     </nav>
   );
@@ -52,16 +75,34 @@ function MainFacts({ meta }: { meta: ProfileMeta }) {
   const due = meta.ticks?.expected;
   return (
     <dl class="facts big">
-      {meta.state !== 'stored' && <Fact name="profile"><StateText meta={meta} /></Fact>}
-      {meta.status !== undefined && <Fact name="status"><span class={statusClass(meta.status)}>{meta.status}</span></Fact>}
-      {meta.duration_ms !== undefined && <Fact name="total"><b>{ms(meta.duration_ms)}</b></Fact>}
+      {meta.state !== 'stored' && (
+        <Fact name="profile">
+          <StateText meta={meta} />
+        </Fact>
+      )}
+      {meta.status !== undefined && (
+        <Fact name="status">
+          <span class={statusClass(meta.status)}>{meta.status}</span>
+        </Fact>
+      )}
+      {meta.duration_ms !== undefined && (
+        <Fact name="total">
+          <b>{ms(meta.duration_ms)}</b>
+        </Fact>
+      )}
       {meta.upstream_ms !== undefined && <Fact name="upstream">{ms(meta.upstream_ms)}</Fact>}
       {meta.cpu_ms !== undefined && <Fact name="CPU">{ms(meta.cpu_ms)}</Fact>}
       {meta.samples !== undefined && (
         <Fact name="samples">
           {count(meta.samples)}{' '}
           <span class="u">
-            {[due !== undefined && `of ${count(due)} due`, meta.mode, meta.interval_us && `every ${interval(meta.interval_us)}`].filter(Boolean).join(', ')}
+            {[
+              due !== undefined && `of ${count(due)} due`,
+              meta.mode,
+              meta.interval_us && `every ${interval(meta.interval_us)}`,
+            ]
+              .filter(Boolean)
+              .join(', ')}
           </span>
         </Fact>
       )}
@@ -70,12 +111,20 @@ function MainFacts({ meta }: { meta: ProfileMeta }) {
 }
 
 function MoreFacts({ meta }: { meta: ProfileMeta }) {
-  const agent = [meta.agent, meta.runtime, meta.pid && `pid ${meta.pid}`].filter(Boolean).join(', ');
+  const agent = [meta.agent, meta.runtime, meta.pid && `pid ${meta.pid}`]
+    .filter(Boolean)
+    .join(', ');
   return (
     <dl class="facts">
       {meta.started_at && <Fact name="started">{dateTime(meta.started_at)}</Fact>}
-      {meta.path && meta.path !== meta.route && <Fact name="path"><span class="break">{meta.path}</span></Fact>}
-      {meta.site && <Fact name="site">{meta.site}</Fact>}
+      {(meta.site || meta.path) && (
+        <Fact name="address">
+          <span class="break">
+            {meta.site}
+            {meta.path}
+          </span>
+        </Fact>
+      )}
       {meta.host && <Fact name="host">{meta.host}</Fact>}
       {meta.service && <Fact name="service">{meta.service}</Fact>}
       {meta.trigger && <Fact name="trigger">{meta.trigger}</Fact>}
@@ -113,10 +162,14 @@ function Actions({ meta, set }: { meta: ProfileMeta; set: (meta: ProfileMeta) =>
   useKeys([{ key: '.', says: 'copy the link', run: () => void copy() }]);
   return (
     <div class="end">
-      <span class="sec said" role="status">{said}</span>
+      <span class={said ? 'sec said' : 'vh'} role="status">
+        {said}
+      </span>
       {rights.value.has('manage') && !isLive(meta) && <Manage meta={meta} set={set} />}
       {meta.state === 'stored' && <Export meta={meta} />}
-      <button class="btn" type="button" onClick={() => void copy()}>Copy link <Keycap>.</Keycap></button>
+      <button class="btn" type="button" onClick={() => void copy()}>
+        Copy link <Keycap>.</Keycap>
+      </button>
     </div>
   );
 }
@@ -129,12 +182,17 @@ function Export({ meta }: { meta: ProfileMeta }) {
   ]);
   return (
     <details class="drop" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary class="btn">Export <Keycap>e</Keycap></summary>
+      <summary class="btn">
+        Export <Keycap>e</Keycap>
+      </summary>
       <ul onClick={() => setOpen(false)}>
         {kFormats.map(({ format, title, note }) => (
           <li>
             <a href={downloadUrl(meta.id, format)} download>
-              {title} <span class="u">{format === 'pprof' && meta.bytes ? `${note}, ${bytes(meta.bytes)}` : note}</span>
+              {title}{' '}
+              <span class="u">
+                {format === 'pprof' && meta.bytes ? `${note}, ${bytes(meta.bytes)}` : note}
+              </span>
             </a>
           </li>
         ))}
@@ -155,10 +213,11 @@ function Manage({ meta, set }: { meta: ProfileMeta; set: (meta: ProfileMeta) => 
       setFailure(asApiError(error).message);
     }
   };
+  const pinned = meta.pinned_until !== undefined;
   const pin = () =>
     act(async () => {
-      await send(meta.pinned ? 'DELETE' : 'POST', `${path}/pin`);
-      set({ ...meta, pinned: !meta.pinned });
+      const changed = await send<ProfileMeta>(pinned ? 'DELETE' : 'POST', `${path}/pin`);
+      if (changed) set(changed);
     });
   const remove = () =>
     act(async () => {
@@ -167,17 +226,39 @@ function Manage({ meta, set }: { meta: ProfileMeta; set: (meta: ProfileMeta) => 
     });
   return (
     <>
-      {failure && <span class="danger said" role="alert">{failure}</span>}
-      <button class="btn" type="button" aria-pressed={meta.pinned === true} title="A pinned profile is kept for 90 days" onClick={() => void pin()}>
-        {meta.pinned ? 'Pinned' : 'Pin'}
+      {failure && (
+        <span class="danger said" role="alert">
+          {failure}
+        </span>
+      )}
+      <button
+        class="btn"
+        type="button"
+        aria-pressed={pinned}
+        title="A pinned profile is kept for 90 days"
+        onClick={() => void pin()}
+      >
+        {pinned ? 'Pinned' : 'Pin'}
       </button>
-      <button class="btn danger" type="button" onClick={() => setAsking(true)}>Delete</button>
+      <button class="btn danger" type="button" onClick={() => setAsking(true)}>
+        Delete
+      </button>
       {asking && (
         <Dialog title="Delete this profile?" close={() => setAsking(false)}>
-          <p>{routeText(meta)}, <span class="mono">{meta.id}</span>. It cannot be brought back.</p>
+          <p>
+            {routeText(meta)}, <span class="mono">{meta.id}</span>. It cannot be brought back.
+          </p>
           <div class="row">
-            <button class="btn danger" type="button" onClick={() => (setAsking(false), void remove())}>Delete the profile</button>
-            <button class="btn" type="button" autofocus onClick={() => setAsking(false)}>Keep it</button>
+            <button
+              class="btn danger"
+              type="button"
+              onClick={() => (setAsking(false), void remove())}
+            >
+              Delete the profile
+            </button>
+            <button class="btn" type="button" autofocus onClick={() => setAsking(false)}>
+              Keep it
+            </button>
           </div>
         </Dialog>
       )}

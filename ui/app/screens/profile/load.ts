@@ -71,14 +71,23 @@ export interface Merged {
   unit: string;
 }
 
-export function useTree(id: string, wanted: boolean): Resource<TreeAnswer> & { merged: Merged | null } {
+export function useTree(
+  id: string,
+  wanted: boolean,
+): Resource<TreeAnswer> & { merged: Merged | null } {
   const path = `profiles/${encodeURIComponent(id)}/tree`;
-  const tree = useResource(wanted ? path : null, (abort) => getJson<TreeAnswer>(`${path}?nodes=20000`, abort));
+  const tree = useResource(wanted ? path : null, (abort) =>
+    getJson<TreeAnswer>(`${path}?nodes=20000`, abort),
+  );
   const merged = useMemo(() => {
     const answer = tree.data;
     if (!answer) return null;
     const unit = answer.units[answer.types.indexOf(answer.value)] ?? 'nanoseconds';
-    return { answer, unit, frames: layOutTree(answer, new Symbols(answer.strings, answer.functions)) };
+    return {
+      answer,
+      unit,
+      frames: layOutTree(answer, new Symbols(answer.strings, answer.functions)),
+    };
   }, [tree.data]);
   return { ...tree, merged };
 }
@@ -92,14 +101,24 @@ export interface Timed {
   clocksAgree: boolean;
 }
 
-export function useTimeline(meta: ProfileMeta, thread: number | null, wanted: boolean): Resource<TimelineAnswer> & { timed: Timed | null } {
+export function useTimeline(
+  meta: ProfileMeta,
+  thread: number | null,
+  wanted: boolean,
+): Resource<TimelineAnswer> & { timed: Timed | null } {
   const path = `profiles/${encodeURIComponent(meta.id)}/timeline`;
-  const timeline = useResource(wanted ? path : null, (abort) => getJson<TimelineAnswer>(path, abort));
-  const symbols = useMemo(() => timeline.data && new Symbols(timeline.data.strings, timeline.data.functions), [timeline.data]);
+  const timeline = useResource(wanted ? path : null, (abort) =>
+    getJson<TimelineAnswer>(path, abort),
+  );
+  const symbols = useMemo(
+    () => timeline.data && new Symbols(timeline.data.strings, timeline.data.functions),
+    [timeline.data],
+  );
   const timed = useMemo(() => {
     const answer = timeline.data;
     if (!answer || !symbols || answer.threads.length === 0) return null;
-    const chosen = thread !== null && thread < answer.threads.length ? thread : busiestThread(answer);
+    const chosen =
+      thread !== null && thread < answer.threads.length ? thread : busiestThread(answer);
     const placed = placeOnAxis(meta, answer);
     const chart = layOutTimeline(answer, answer.threads[chosen], symbols, placed);
     return { answer, thread: chosen, chart, clocksAgree: placed.clocksAgree };
@@ -110,15 +129,24 @@ export function useTimeline(meta: ProfileMeta, thread: number | null, wanted: bo
 const kClockToleranceMs = 2;
 
 // Where the samples stand on the request's own axis, in nanoseconds.
-export function placeOnAxis(meta: ProfileMeta, answer: TimelineAnswer): { offset: number; span: number; clocksAgree: boolean } {
+export function placeOnAxis(
+  meta: ProfileMeta,
+  answer: TimelineAnswer,
+): { offset: number; span: number; clocksAgree: boolean } {
   const durationMs = meta.duration_ms ?? 0;
   const sampledMs = answer.duration_ns / 1e6;
   const handedOver = (meta.phases_ms?.queue ?? 0) + (meta.phases_ms?.connect ?? 0);
   const measured = startMs(answer) - Date.parse(meta.started_at ?? '');
   const clocksAgree =
-    Number.isFinite(measured) && measured >= -kClockToleranceMs && measured <= durationMs + kClockToleranceMs;
+    Number.isFinite(measured) &&
+    measured >= -kClockToleranceMs &&
+    measured <= durationMs + kClockToleranceMs;
   const offset = clocksAgree ? Math.max(0, measured) : handedOver;
-  return { offset: offset * 1e6, span: Math.max(durationMs, offset + sampledMs) * 1e6, clocksAgree };
+  return {
+    offset: offset * 1e6,
+    span: Math.max(durationMs, offset + sampledMs) * 1e6,
+    clocksAgree,
+  };
 }
 
 // Nanoseconds since 1970 exceed what a double holds exactly.

@@ -16,10 +16,24 @@ import { Work } from './work';
 export function ProfileScreen({ id }: { id: string }) {
   const { meta, error, set, reload } = useMeta(id);
   useEffect(() => {
-    document.title = meta ? `${routeText(meta)}${meta.duration_ms ? `, ${ms(meta.duration_ms)}` : ''} - flamegate` : 'Profile - flamegate';
+    document.title = meta
+      ? `${routeText(meta)}${meta.duration_ms ? `, ${ms(meta.duration_ms)}` : ''} - flamegate`
+      : 'Profile - flamegate';
   }, [meta]);
-  if (error?.status === 404) return <><Crumbs id={id} /><Gone id={id} /></>;
-  if (error && !meta && !error.unreachable) return <><Crumbs id={id} /><Failure error={error} retry={reload} /></>;
+  if (error?.status === 404)
+    return (
+      <>
+        <Crumbs id={id} />
+        <Gone id={id} />
+      </>
+    );
+  if (error && !meta && !error.unreachable)
+    return (
+      <>
+        <Crumbs id={id} />
+        <Failure error={error} retry={reload} />
+      </>
+    );
   return (
     <>
       {error && <Unreachable error={error} at={0} retry={reload} every={15} />}
@@ -42,7 +56,9 @@ function Body({ meta }: { meta: ProfileMeta }) {
           {meta.state === 'stored' && <NoSamples meta={meta} />}
         </div>
       </div>
-      <aside class="side" aria-label="Request"><Changes meta={meta} /></aside>
+      <aside class="side" aria-label="Request">
+        <Changes meta={meta} />
+      </aside>
     </div>
   );
 }
@@ -50,7 +66,13 @@ function Body({ meta }: { meta: ProfileMeta }) {
 function Live({ meta }: { meta: ProfileMeta }) {
   const running = meta.state === 'running';
   return (
-    <Empty title={<><Dot kind="rec" /> {running ? 'The request is running' : 'Waiting for the agent'}</>}>
+    <Empty
+      title={
+        <>
+          <Dot kind="rec" /> {running ? 'The request is running' : 'Waiting for the agent'}
+        </>
+      }
+    >
       <p role="status">
         {running
           ? 'The application has not finished its answer. This page follows by itself.'
@@ -61,7 +83,8 @@ function Live({ meta }: { meta: ProfileMeta }) {
 }
 
 const kReasons: Record<string, string> = {
-  'no-upload': 'The agent acknowledged the request, but no samples came within 60 s after the response.',
+  'no-upload':
+    'The agent acknowledged the request, but no samples came within 60 s after the response.',
   refused: 'The agent refused to profile this request.',
   oversized: 'The samples were larger than the limits allow.',
   undecodable: 'What the agent sent is not a profile that can be read.',
@@ -76,10 +99,15 @@ function Failed({ meta }: { meta: ProfileMeta }) {
   return (
     <Empty
       title="The profile did not arrive"
-      actions={<a class="btn" href={href('profiles', new URLSearchParams({ state: 'failed' }))}>All failed profiles</a>}
+      actions={
+        <a class="btn" href={href('profiles', new URLSearchParams({ state: 'failed' }))}>
+          All failed profiles
+        </a>
+      }
     >
       <p>
-        Reason: <b>{reason}</b>. {kReasons[reason] ?? ''} The request itself was not affected; its timings are above.
+        Reason: <b>{reason}</b>. {kReasons[reason] ?? ''} The request itself was not affected; its
+        timings are above.
       </p>
     </Empty>
   );
@@ -90,9 +118,9 @@ function NoSamples({ meta }: { meta: ProfileMeta }) {
   return (
     <Empty title={`0 samples in ${ms(meta.duration_ms ?? 0)}`}>
       <p>
-        Samples were due every {every} ms, and none fell into code that the agent sees. Ask again with{' '}
-        <code>flamegraph_sample_rate=0.1</code> beside <code>pp=async-flamegraph</code> for ten times as many. Request
-        timings are complete.
+        Samples were due every {every} ms, and none fell into code that the agent sees. Ask again
+        with <code>flamegraph_sample_rate=0.1</code> beside <code>pp=async-flamegraph</code> for ten
+        times as many. Request timings are complete.
       </p>
     </Empty>
   );
@@ -100,12 +128,29 @@ function NoSamples({ meta }: { meta: ProfileMeta }) {
 
 function Gone({ id }: { id: string }) {
   const time = timeOfId(id);
-  const around = time && new URLSearchParams({ from: String(time.getTime() - 300e3), to: String(time.getTime() + 300e3) });
+  const around =
+    time &&
+    new URLSearchParams({
+      from: String(time.getTime() - 300e3),
+      to: String(time.getTime() + 300e3),
+    });
   return (
     <Empty
-      title={<>No profile <span class="mono break">{id}</span></>}
+      title={
+        <>
+          No profile <span class="mono break">{id}</span>
+        </>
+      }
       actions={
-        around ? <a class="btn main" href={href('profiles', around)}>Profiles around that time</a> : <a class="btn main" href={href('profiles')}>All profiles</a>
+        around ? (
+          <a class="btn main" href={href('profiles', around)}>
+            Profiles around that time
+          </a>
+        ) : (
+          <a class="btn main" href={href('profiles')}>
+            All profiles
+          </a>
+        )
       }
     >
       <p>

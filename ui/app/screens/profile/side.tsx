@@ -26,7 +26,10 @@ export function Side({ meta, merged, fn, choose }: Props) {
       {merged && fn === kNone && (
         <section>
           <h2>Callers and callees</h2>
-          <p class="dim">Choose a frame, with the pointer or with <Keycap>↓</Keycap> once the flame has the focus.</p>
+          <p class="dim">
+            Choose a frame, with the pointer or with <Keycap>↓</Keycap> once the flame has the
+            focus.
+          </p>
         </section>
       )}
       <Changes meta={meta} />
@@ -35,17 +38,32 @@ export function Side({ meta, merged, fn, choose }: Props) {
   );
 }
 
-function Around({ merged, fn, choose }: { merged: Merged; fn: number; choose: (frame: string) => void }) {
+function Around({
+  merged,
+  fn,
+  choose,
+}: {
+  merged: Merged;
+  fn: number;
+  choose: (frame: string) => void;
+}) {
   const around = neighboursOf(merged.frames, fn);
   const text = (value: number) => valueText(value, merged.unit);
   const list = (title: string, note: string, rows: { fn: number; value: number }[]) => (
     <section>
-      <h2>{title} <small>{note}</small></h2>
+      <h2>
+        {title} <small>{note}</small>
+      </h2>
       {rows.length === 0 && <p class="dim">none</p>}
       <div class="pair">
         {rows.slice(0, kListed).map((row) => (
           <>
-            <button class="link mono clip quiet" type="button" title={merged.frames.symbols.name(row.fn)} onClick={() => choose(widest(merged.frames, row.fn))}>
+            <button
+              class="link mono clip quiet"
+              type="button"
+              title={merged.frames.symbols.name(row.fn)}
+              onClick={() => choose(widest(merged.frames, row.fn))}
+            >
               {fitLabel(merged.frames.symbols.name(row.fn), kNameRoom)}
             </button>
             <span>{text(row.value)}</span>
@@ -57,7 +75,11 @@ function Around({ merged, fn, choose }: { merged: Merged; fn: number; choose: (f
   );
   return (
     <>
-      {list('Callers', `${text(around.total)}, ${count(around.places)} ${around.places === 1 ? 'place' : 'places'}`, around.callers)}
+      {list(
+        'Callers',
+        `${text(around.total)}, ${count(around.places)} ${around.places === 1 ? 'place' : 'places'}`,
+        around.callers,
+      )}
       {list('Callees', `self ${text(around.self)}`, around.callees)}
     </>
   );
@@ -68,7 +90,11 @@ export function widest(frames: Frames, fn: number): string {
   let best = kNone;
   for (let box = 0; box < frames.count; box++) {
     if (frames.fn[box] !== fn) continue;
-    if (best === kNone || frames.end[box] - frames.start[box] > frames.end[best] - frames.start[best]) best = box;
+    if (
+      best === kNone ||
+      frames.end[box] - frames.start[box] > frames.end[best] - frames.start[best]
+    )
+      best = box;
   }
   return best === kNone ? '' : frameName(frames, best, false);
 }
@@ -85,7 +111,13 @@ export function Changes({ meta }: { meta: ProfileMeta }) {
       <h2>What the proxy changed</h2>
       {changes === undefined && <p class="dim">Not recorded for this profile.</p>}
       {changes?.length === 0 && <p class="dim">Nothing.</p>}
-      {changes && changes.length > 0 && <ul>{changes.map((change) => <li>{change}</li>)}</ul>}
+      {changes && changes.length > 0 && (
+        <ul>
+          {changes.map((change) => (
+            <li>{change}</li>
+          ))}
+        </ul>
+      )}
     </section>
   );
 }
@@ -95,19 +127,27 @@ function Overhead({ meta }: { meta: ProfileMeta }) {
   const known = overhead !== undefined || ticks?.missed !== undefined;
   return (
     <section>
-      <h2>Overhead <small>measured</small></h2>
+      <h2>
+        Overhead <small>measured</small>
+      </h2>
       {!known && <p class="dim">The agent did not say.</p>}
       <div class="pair">
         {overhead !== undefined && (
           <>
             <span class="sec">sampler, this request</span>
-            <span>{ms(overhead / 1000)} {duration ? <span class="u">{percent(overhead / 1000, duration)}</span> : null}</span>
+            <span>
+              {ms(overhead / 1000)}{' '}
+              {duration ? <span class="u">{percent(overhead / 1000, duration)}</span> : null}
+            </span>
           </>
         )}
         {ticks?.missed !== undefined && (
           <>
             <span class="sec">ticks missed</span>
-            <span>{count(ticks.missed)} {ticks.expected !== undefined && <span class="u">of {count(ticks.expected)}</span>}</span>
+            <span>
+              {count(ticks.missed)}{' '}
+              {ticks.expected !== undefined && <span class="u">of {count(ticks.expected)}</span>}
+            </span>
           </>
         )}
         {meta.interval_us !== undefined && (

@@ -10,14 +10,23 @@ import { downloadUrl } from './header';
 export function Speedscope({ meta, threads }: { meta: ProfileMeta; threads: number | undefined }) {
   const path = `profiles/${encodeURIComponent(meta.id)}`;
   const check = useResource(path, (abort) => getJson<ProfileMeta>(path, abort));
-  if (check.error) return <div class="inset"><Failure error={check.error} retry={check.reload} /></div>;
-  if (check.data?.state !== 'stored') return <div class="inset"><Loading what="speedscope" /></div>;
+  if (check.error)
+    return (
+      <div class="inset">
+        <Failure error={check.error} retry={check.reload} />
+      </div>
+    );
+  if (check.data?.state !== 'stored')
+    return (
+      <div class="inset">
+        <Loading what="speedscope" />
+      </div>
+    );
   return (
     <iframe
       class="speedscope"
       title="The profile in speedscope"
       src={speedscopeUrl(meta, threads)}
-      sandbox="allow-scripts allow-same-origin allow-downloads"
     />
   );
 }

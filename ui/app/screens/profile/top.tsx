@@ -4,6 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { count, percent, valueText } from '../../core/format';
 import { shortPlace } from '../../model/symbols';
 import { sumFunctions, type FunctionSum } from '../../model/top';
+import { SortHead } from '../../parts/bits';
 import type { Merged } from './load';
 import { kOwnerStyles } from './detail';
 import { widest } from './side';
@@ -34,65 +35,96 @@ export function Top({ merged, mask, fn, sort, setSort, choose }: Props) {
   const rows = useMemo(() => {
     const listed = mask ? sums.filter((sum) => sum.fn >= 0 && mask[sum.fn] === 1) : sums.slice();
     const name = order.replace('-', '');
-    const compare = kOrders[name] ?? ((a, b) => symbols.name(b.fn).localeCompare(symbols.name(a.fn)));
+    const compare =
+      kOrders[name] ?? ((a, b) => symbols.name(b.fn).localeCompare(symbols.name(a.fn)));
     const sign = order.startsWith('-') ? -1 : 1;
     return listed.sort((a, b) => sign * compare(a, b) || b.total - a.total || a.fn - b.fn);
   }, [sums, mask, order]);
-  const head = (name: string, title: string, numeric = true) => (
-    <Head name={name} title={title} numeric={numeric} order={order} setSort={setSort} />
+  const head = (name: string, title: string, style?: string) => (
+    <SortHead name={name} title={title} style={style} sort={order} set={setSort} />
   );
   return (
     <div class="inset">
       <table class="flush tight top">
-        <caption class="vh">Functions by time. Shares are of {valueText(merged.frames.span, merged.unit)}.</caption>
+        <caption class="vh">
+          Functions by time. Shares are of {valueText(merged.frames.span, merged.unit)}.
+        </caption>
         <thead>
-          <tr>{head('name', 'Function', false)}<th scope="col" class="opt">Place</th>{head('self', 'Self')}{head('total', 'Total')}{head('samples', 'Samples')}</tr>
+          <tr>
+            {head('name', 'Function')}
+            <th scope="col" class="opt">
+              Place
+            </th>
+            {head('self', 'Self', 'num')}
+            {head('total', 'Total', 'num')}
+            {head('samples', 'Samples', 'num opt')}
+          </tr>
         </thead>
         <tbody>
           {rows.slice(0, limit).map((sum) => (
-            <TopRow key={sum.fn} sum={sum} merged={merged} selected={sum.fn === fn} choose={choose} />
+            <TopRow
+              key={sum.fn}
+              sum={sum}
+              merged={merged}
+              selected={sum.fn === fn}
+              choose={choose}
+            />
           ))}
         </tbody>
       </table>
       {rows.length === 0 && <p class="dim">No function matches the search.</p>}
       <div class="foot">
-        {rows.length > limit && <button class="btn" type="button" onClick={() => setLimit(limit + kPage)}>{count(Math.min(kPage, rows.length - limit))} more</button>}
-        <span class="dim">showing {count(Math.min(limit, rows.length))} of {count(rows.length)} functions</span>
+        {rows.length > limit && (
+          <button class="btn" type="button" onClick={() => setLimit(limit + kPage)}>
+            {count(Math.min(kPage, rows.length - limit))} more
+          </button>
+        )}
+        <span class="dim">
+          showing {count(Math.min(limit, rows.length))} of {count(rows.length)} functions
+        </span>
       </div>
     </div>
   );
 }
 
-function Head({ name, title, numeric, order, setSort }: { name: string; title: string; numeric: boolean; order: string; setSort: (sort: string) => void }) {
-  const down = order === `-${name}`;
-  const up = order === name;
-  return (
-    <th scope="col" class={numeric ? 'num' : ''} aria-sort={down ? 'descending' : up ? 'ascending' : undefined}>
-      <button class="sort" type="button" onClick={() => setSort(down ? name : `-${name}`)}>
-        {title} {(down || up) && <span aria-hidden="true">{down ? '↓' : '↑'}</span>}
-      </button>
-    </th>
-  );
-}
-
-function TopRow({ sum, merged, selected, choose }: { sum: FunctionSum; merged: Merged; selected: boolean; choose: (frame: string) => void }) {
+function TopRow({
+  sum,
+  merged,
+  selected,
+  choose,
+}: {
+  sum: FunctionSum;
+  merged: Merged;
+  selected: boolean;
+  choose: (frame: string) => void;
+}) {
   const { symbols, span } = merged.frames;
   const cell = (value: number) => (
-    <td class="num"><span class="fig">{valueText(value, merged.unit)}</span> <span class="u share">{percent(value, span)}</span></td>
+    <td class="num">
+      <span class="fig">{valueText(value, merged.unit)}</span>{' '}
+      <span class="u share">{percent(value, span)}</span>
+    </td>
   );
   const place = symbols.place(sum.fn);
   return (
     <tr aria-selected={selected}>
       <td class="r">
         <span class={`sw ${sum.fn >= 0 ? kOwnerStyles[symbols.owner(sum.fn)] : ''}`} />{' '}
-        <button class="link mono quiet" type="button" title={symbols.name(sum.fn)} onClick={() => choose(widest(merged.frames, sum.fn))}>
+        <button
+          class="link mono quiet"
+          type="button"
+          title={symbols.name(sum.fn)}
+          onClick={() => choose(widest(merged.frames, sum.fn))}
+        >
           {symbols.name(sum.fn)}
         </button>
       </td>
-      <td class="mono sec clip opt place" title={place}>{shortPlace(place)}</td>
+      <td class="mono sec clip opt place" title={place}>
+        {shortPlace(place)}
+      </td>
       {cell(sum.self)}
       {cell(sum.total)}
-      <td class="num">{count(sum.samples)}</td>
+      <td class="num opt">{count(sum.samples)}</td>
     </tr>
   );
 }

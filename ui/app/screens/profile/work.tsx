@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count, percent, valueText } from '../../core/format';
 import { useKeys } from '../../core/keys';
+import type { Resource } from '../../core/resource';
 import { query, setQuery } from '../../core/router';
 import { formatProfileView, parseProfileView, type ProfileView, type View } from '../../core/url';
 import { findFrame, kNone } from '../../model/frames';
@@ -11,8 +12,8 @@ import type { ProfileMeta } from '../../model/types';
 import { Failure, Keycap, Loading, Unreachable } from '../../parts/bits';
 import { CallTree } from './calltree';
 import { Legend } from './detail';
-import { LeftHeavy, TimeOrder } from './flames';
-import { useTimeline, useTree, type Merged } from './load';
+import { LeftHeavy, Threads, TimeOrder } from './flames';
+import { useTimeline, useTree, type Merged, type Timed } from './load';
 import { functionOf, Side } from './side';
 import { Speedscope } from './speedscope';
 import { Top } from './top';
@@ -38,48 +39,129 @@ export function Work({ meta }: { meta: ProfileMeta }) {
   const choose = (frame: string) => change({ frame });
   useStepBack(view, change);
   const show = (next: View) => change({ view: next, zoom: null, sort: '' }, 'push');
-  useKeys(kTabs.map(({ view: name, title, key }) => ({ key, says: title.toLowerCase(), run: () => show(name) })));
+  useKeys(
+    kTabs.map(({ view: name, title, key }) => ({
+      key,
+      says: title.toLowerCase(),
+      run: () => show(name),
+    })),
+  );
   const fn = merged ? functionOf(merged.frames, view.frame) : kNone;
-  const needed = view.view === 'time' ? timeline : tree;
+  const flame = view.view === 'time' || view.view === 'left';
   return (
     <div class="work">
       <div class="left">
         <Tabs at={view.view} show={show} />
-        {view.view !== 'speedscope' && <Tools view={view} merged={merged} change={change} />}
+        {view.view !== 'speedscope' && (
+          <Tools
+            view={view}
+            merged={merged}
+            timed={view.view === 'time' ? timeline.timed : null}
+            change={change}
+          />
+        )}
         <div role="tabpanel" id="view" aria-labelledby={`tab-${view.view}`}>
           {view.view === 'speedscope' ? (
             <Speedscope meta={meta} threads={timeline.data?.threads.length} />
-          ) : needed.error ? (
-            <div class="inset">
-              {needed.error.unreachable ? (
-                <Unreachable error={needed.error} at={needed.at} retry={needed.reload} every={kRetryS} />
-              ) : (
-                <Failure error={needed.error} retry={needed.reload} />
-              )}
-            </div>
           ) : (
-            <>
-              {view.view === 'time' && (timeline.timed ? <TimeOrder meta={meta} timed={timeline.timed} merged={merged} view={view} change={change} /> : <div class="inset"><Loading what="the samples" /></div>)}
-              {view.view !== 'time' && !merged && <div class="inset"><Loading what="the call tree" /></div>}
-              {view.view === 'left' && merged && <LeftHeavy meta={meta} merged={merged} view={view} change={change} />}
-              {merged && <TableViews view={view} merged={merged} fn={fn} change={change} choose={choose} />}
-            </>
+            <OwnView {...{ meta, view, timeline, tree, fn, change, choose }} />
           )}
         </div>
-        {merged && (view.view === 'time' || view.view === 'left') && <><Legend meta={meta} merged={merged} /><FlameKeys /></>}
+        {merged && flame && (
+          <>
+            <Legend meta={meta} merged={merged} />
+            <FlameKeys />
+          </>
+        )}
       </div>
       <Side meta={meta} merged={merged} fn={fn} choose={choose} />
     </div>
   );
 }
 
-function TableViews({ view, merged, fn, change, choose }: { view: ProfileView; merged: Merged; fn: number; change: Change; choose: (frame: string) => void }) {
-  const mask = useMemo(() => (view.search ? matchFunctions(merged.frames.symbols, view.search) : null), [merged, view.search]);
-  const selected = useMemo(() => (view.frame ? findFrame(merged.frames, view.frame) : kNone), [merged, view.frame]);
-  if (view.view === 'top') {
-    return <Top merged={merged} mask={mask} fn={fn} sort={view.sort} setSort={(sort) => change({ sort })} choose={choose} />;
+interface OwnViewProps {
+  meta: ProfileMeta;
+  view: ProfileView;
+  timeline: ReturnType<typeof useTimeline>;
+  tree: ReturnType<typeof useTree>;
+  fn: number;
+  change: Change;
+  choose: (frame: string) => void;
+}
+
+// The chosen view, or what there is to say instead of it.
+function OwnView({ meta, view, timeline, tree, fn, change, choose }: OwnViewProps) {
+  const { merged } = tree;
+  const { timed } = timeline;
+  const needed = view.view === 'time' ? timeline : tree;
+  if (needed.error) return <NotLoaded needed={needed} />;
+  if (view.view === 'time') {
+    if (!timed)
+      return (
+        <div class="inset">
+          <Loading what="the samples" />
+        </div>
+      );
+    return <TimeOrder {...{ meta, timed, merged, view, change }} />;
   }
-  if (view.view === 'tree') return <CallTree merged={merged} mask={mask} selected={selected} choose={choose} />;
+  if (!merged)
+    return (
+      <div class="inset">
+        <Loading what="the call tree" />
+      </div>
+    );
+  if (view.view === 'left') return <LeftHeavy {...{ meta, merged, view, change }} />;
+  return <TableViews {...{ view, merged, fn, change, choose }} />;
+}
+
+function NotLoaded({ needed }: { needed: Resource<unknown> }) {
+  const { error, at, reload } = needed;
+  return (
+    <div class="inset">
+      {error!.unreachable ? (
+        <Unreachable error={error!} at={at} retry={reload} every={kRetryS} />
+      ) : (
+        <Failure error={error!} retry={reload} />
+      )}
+    </div>
+  );
+}
+
+function TableViews({
+  view,
+  merged,
+  fn,
+  change,
+  choose,
+}: {
+  view: ProfileView;
+  merged: Merged;
+  fn: number;
+  change: Change;
+  choose: (frame: string) => void;
+}) {
+  const mask = useMemo(
+    () => (view.search ? matchFunctions(merged.frames.symbols, view.search) : null),
+    [merged, view.search],
+  );
+  const selected = useMemo(
+    () => (view.frame ? findFrame(merged.frames, view.frame) : kNone),
+    [merged, view.frame],
+  );
+  if (view.view === 'top') {
+    return (
+      <Top
+        merged={merged}
+        mask={mask}
+        fn={fn}
+        sort={view.sort}
+        setSort={(sort) => change({ sort })}
+        choose={choose}
+      />
+    );
+  }
+  if (view.view === 'tree')
+    return <CallTree merged={merged} mask={mask} selected={selected} choose={choose} />;
   return null;
 }
 
@@ -114,12 +196,24 @@ function Tabs({ at, show }: { at: View; show: (view: View) => void }) {
 
 const kTypingMs = 120;
 
-function Tools({ view, merged, change }: { view: ProfileView; merged: Merged | null; change: Change }) {
+function Tools({
+  view,
+  merged,
+  timed,
+  change,
+}: {
+  view: ProfileView;
+  merged: Merged | null;
+  timed: Timed | null;
+  change: Change;
+}) {
   const input = useRef<HTMLInputElement>(null);
   const timer = useRef(0);
   const [text, setText] = useState(view.search);
   useEffect(() => setText(view.search), [view.search]);
-  useKeys([{ key: '/', says: 'search', run: () => (input.current?.focus(), input.current?.select()) }]);
+  useKeys([
+    { key: '/', says: 'search', run: () => (input.current?.focus(), input.current?.select()) },
+  ]);
   const type = (next: string) => {
     setText(next);
     clearTimeout(timer.current);
@@ -129,23 +223,45 @@ function Tools({ view, merged, change }: { view: ProfileView; merged: Merged | n
     <div class="tools">
       <label class="find">
         <span class="vh">Search frames</span>
-        <input ref={input} class="in" type="search" value={text} placeholder="Function or file" spellcheck={false} onInput={(event) => type(event.currentTarget.value)} />
+        <input
+          ref={input}
+          class="in"
+          type="search"
+          value={text}
+          placeholder="Function or file"
+          spellcheck={false}
+          onInput={(event) => type(event.currentTarget.value)}
+        />
         <Keycap>/</Keycap>
       </label>
-      <span class="sec found" role="status">{merged && view.search && <FoundText merged={merged} search={view.search} />}</span>
-      {view.zoom && <button class="btn end" type="button" onClick={() => change({ zoom: null }, 'push')}>Reset zoom <Keycap>0</Keycap></button>}
+      <span class="sec found" role="status">
+        {merged && view.search && <FoundText merged={merged} search={view.search} />}
+      </span>
+      {timed && <Threads timed={timed} change={change} />}
+      {view.zoom && (
+        <button class="btn end" type="button" onClick={() => change({ zoom: null }, 'push')}>
+          Reset zoom <Keycap>0</Keycap>
+        </button>
+      )}
     </div>
   );
 }
 
 function FoundText({ merged, search }: { merged: Merged; search: string }) {
-  const found = useMemo(() => findFrames(merged.frames, matchFunctions(merged.frames.symbols, search)), [merged, search]);
+  const found = useMemo(
+    () => findFrames(merged.frames, matchFunctions(merged.frames.symbols, search)),
+    [merged, search],
+  );
   if (found.boxes === 0) return <>no frame matches</>;
   const text = (value: number) => valueText(value, merged.unit);
   return (
     <>
-      {count(found.boxes)} {found.boxes === 1 ? 'frame' : 'frames'}: <b>{text(found.total)}</b> total{' '}
-      <span class="u">({percent(found.total, merged.frames.span)} of {text(merged.frames.span)})</span>, <b>{text(found.self)}</b> self
+      {count(found.boxes)} {found.boxes === 1 ? 'frame' : 'frames'}: <b>{text(found.total)}</b>{' '}
+      total{' '}
+      <span class="u">
+        ({percent(found.total, merged.frames.span)} of {text(merged.frames.span)})
+      </span>
+      , <b>{text(found.self)}</b> self
     </>
   );
 }
@@ -181,7 +297,14 @@ function FlameKeys() {
   return (
     <div class="keys wide" aria-hidden="true">
       {kHints.map(([keys, says]) => (
-        <span>{keys.map((key) => <><kbd>{key}</kbd> </>)}{says}</span>
+        <span>
+          {keys.map((key) => (
+            <>
+              <kbd>{key}</kbd>{' '}
+            </>
+          ))}
+          {says}
+        </span>
       ))}
     </div>
   );

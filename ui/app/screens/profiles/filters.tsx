@@ -10,36 +10,80 @@ type Change = (filters: Filters) => void;
 
 const kChoices: { key: FilterKey; title: string; values: string[] }[] = [
   { key: 'status', title: 'Status', values: ['2xx', '3xx', '4xx', '5xx'] },
-  { key: 'trigger', title: 'Trigger', values: ['query', 'header', 'referer', 'session', 'campaign', 'path', 'slow'] },
+  {
+    key: 'trigger',
+    title: 'Trigger',
+    values: ['query', 'header', 'referer', 'session', 'campaign', 'path', 'slow'],
+  },
   { key: 'state', title: 'State', values: ['stored', 'failed', 'running', 'waiting'] },
 ];
 
-const kTexts: { key: FilterKey; title: string; hint: string; seen: (meta: ProfileMeta) => string | undefined }[] = [
+const kTexts: {
+  key: FilterKey;
+  title: string;
+  hint: string;
+  seen: (meta: ProfileMeta) => string | undefined;
+}[] = [
   { key: 'route', title: 'Route', hint: 'GET /cart/:id', seen: (meta) => meta.route },
   { key: 'host', title: 'Host', hint: 'any', seen: (meta) => meta.host },
   { key: 'service', title: 'Service', hint: 'any', seen: (meta) => meta.service },
 ];
 
-export function FilterPanel({ filters, rows, open, change }: { filters: Filters; rows: ProfileMeta[]; open: boolean; change: Change }) {
+export function FilterPanel({
+  filters,
+  rows,
+  open,
+  change,
+}: {
+  filters: Filters;
+  rows: ProfileMeta[];
+  open: boolean;
+  change: Change;
+}) {
   const set = (key: FilterKey, value: string) => change({ ...filters, [key]: value || undefined });
   return (
-    <form id="filters" class={`facets${open ? ' open' : ''}`} aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+    <form
+      id="filters"
+      class={`facets${open ? ' open' : ''}`}
+      aria-label="Filters"
+      onSubmit={(event) => event.preventDefault()}
+    >
       <div class="h">
         <h2>Filters</h2>
         <span class="end">
-          {activeCount(filters) > 0 && <button class="link" type="button" onClick={() => change({ q: filters.q })}>Clear</button>}
+          {activeCount(filters) > 0 && (
+            <button class="link" type="button" onClick={() => change({ q: filters.q })}>
+              Clear
+            </button>
+          )}
         </span>
       </div>
       <MinimumField value={filters.min_ms ?? ''} set={(value) => set('min_ms', value)} />
       {kTexts.map(({ key, title, hint, seen }) => (
         <label class="field">
           <span>{title}</span>
-          <input class="in" value={filters[key] ?? ''} placeholder={hint} list={`seen-${key}`} onChange={(event) => set(key, event.currentTarget.value.trim())} />
-          <datalist id={`seen-${key}`}>{distinct(rows, seen).map((value) => <option value={value} />)}</datalist>
+          <input
+            class="in"
+            value={filters[key] ?? ''}
+            placeholder={hint}
+            list={`seen-${key}`}
+            onChange={(event) => set(key, event.currentTarget.value.trim())}
+          />
+          <datalist id={`seen-${key}`}>
+            {distinct(rows, seen).map((value) => (
+              <option value={value} />
+            ))}
+          </datalist>
         </label>
       ))}
       {kChoices.map(({ key, title, values }) => (
-        <Choice name={key} title={title} values={values} value={filters[key] ?? ''} set={(value) => set(key, value)} />
+        <Choice
+          name={key}
+          title={title}
+          values={values}
+          value={filters[key] ?? ''}
+          set={(value) => set(key, value)}
+        />
       ))}
     </form>
   );
@@ -56,15 +100,37 @@ function MinimumField({ value, set }: { value: string; set: (value: string) => v
     <label class="field">
       <span>Total, at least</span>
       <span class="unit">
-        <input class={`in${bad ? ' bad' : ''}`} inputMode="decimal" value={value} placeholder="0" aria-invalid={bad} aria-describedby="min-ms-error" onChange={(event) => check(event.currentTarget.value.trim())} />
+        <input
+          class={`in${bad ? ' bad' : ''}`}
+          inputMode="decimal"
+          value={value}
+          placeholder="0"
+          aria-invalid={bad}
+          aria-describedby="min-ms-error"
+          onChange={(event) => check(event.currentTarget.value.trim())}
+        />
         <span class="u">ms</span>
       </span>
-      <span class="danger" id="min-ms-error">{bad && 'This is not a number of milliseconds.'}</span>
+      <span class="danger" id="min-ms-error">
+        {bad && 'This is not a number of milliseconds.'}
+      </span>
     </label>
   );
 }
 
-function Choice({ name, title, values, value, set }: { name: string; title: string; values: string[]; value: string; set: (value: string) => void }) {
+function Choice({
+  name,
+  title,
+  values,
+  value,
+  set,
+}: {
+  name: string;
+  title: string;
+  values: string[];
+  value: string;
+  set: (value: string) => void;
+}) {
   // A value that only a link can name is listed with the others.
   const all = value && !values.includes(value) ? [...values, value] : values;
   return (
@@ -74,7 +140,12 @@ function Choice({ name, title, values, value, set }: { name: string; title: stri
         {['', ...all].map((choice) => (
           <li>
             <label>
-              <input type="radio" name={name} checked={value === choice} onChange={() => set(choice)} />
+              <input
+                type="radio"
+                name={name}
+                checked={value === choice}
+                onChange={() => set(choice)}
+              />
               <span>{choice || 'any'}</span>
             </label>
           </li>
@@ -99,7 +170,10 @@ export function filterText(key: FilterKey, value: string): string {
 }
 
 // How many profiles would match without each of the active filters.
-export function useDropCounts(view: ListView, wanted: boolean): { key: FilterKey; total: number }[] {
+export function useDropCounts(
+  view: ListView,
+  wanted: boolean,
+): { key: FilterKey; total: number }[] {
   const [counts, setCounts] = useState<{ key: FilterKey; total: number }[]>([]);
   const signature = formatListView(view).toString();
   useEffect(() => {
@@ -132,7 +206,9 @@ export function NearestFilters({ view, change }: { view: ListView; change: Chang
           Drop {filterText(key, view.filters[key]!)} <span>({count(total)})</span>
         </button>
       ))}
-      <button class="btn" type="button" onClick={() => change({})}>Clear all</button>
+      <button class="btn" type="button" onClick={() => change({})}>
+        Clear all
+      </button>
     </>
   );
 }

@@ -48,35 +48,62 @@ export function useProfileList(view: ListView, paused: boolean): ProfileList {
   const [loaded, setLoaded] = useState<Loaded>(kNothing);
   const [loadingMore, setLoadingMore] = useState(false);
   useEffect(() => {
-    if (first.data) setLoaded({ rows: first.data.profiles, fresh: [], total: first.data.total, next: first.data.next });
+    if (first.data)
+      setLoaded({
+        rows: first.data.profiles,
+        fresh: [],
+        total: first.data.total,
+        next: first.data.next,
+      });
   }, [first.data]);
   useEffect(() => {
     lastListed = loaded.rows.map((row) => row.id);
   }, [loaded.rows]);
 
-  const refresh = useCallback(async (abort: AbortSignal) => {
-    const page = await getJson<ProfilePage>(path, abort);
-    setLoaded((old) => mergePage(old, page, view.sort === kDefaultSort));
-    const listed = new Set(page.profiles.map((row) => row.id));
-    const live = loaded.rows.filter((row) => isLive(row) && !listed.has(row.id)).slice(0, kLiveLookUps);
-    for (const row of live) {
-      const meta = await getJson<ProfileMeta>(`profiles/${row.id}`, abort);
-      setLoaded((old) => ({ ...old, rows: old.rows.map((at) => (at.id === meta.id ? meta : at)) }));
-    }
-  }, [path, loaded.rows]);
+  const refresh = useCallback(
+    async (abort: AbortSignal) => {
+      const page = await getJson<ProfilePage>(path, abort);
+      setLoaded((old) => mergePage(old, page, view.sort === kDefaultSort));
+      const listed = new Set(page.profiles.map((row) => row.id));
+      const live = loaded.rows
+        .filter((row) => isLive(row) && !listed.has(row.id))
+        .slice(0, kLiveLookUps);
+      for (const row of live) {
+        const meta = await getJson<ProfileMeta>(`profiles/${row.id}`, abort);
+        setLoaded((old) => ({
+          ...old,
+          rows: old.rows.map((at) => (at.id === meta.id ? meta : at)),
+        }));
+      }
+    },
+    [path, loaded.rows],
+  );
   useTicker(first.data && !paused ? kRefreshMs : null, refresh);
 
   const loadMore = async () => {
     setLoadingMore(true);
     try {
       const page = await getJson<ProfilePage>(pagePath(view, loaded.next));
-      setLoaded((old) => ({ ...old, rows: appendNew(old.rows, page.profiles), total: page.total, next: page.next }));
+      setLoaded((old) => ({
+        ...old,
+        rows: appendNew(old.rows, page.profiles),
+        total: page.total,
+        next: page.next,
+      }));
     } finally {
       setLoadingMore(false);
     }
   };
-  const showFresh = () => setLoaded((old) => ({ ...old, rows: [...old.fresh, ...old.rows], fresh: [] }));
-  return { first, ...loaded, next: loaded.next, loadingMore, showFresh, loadMore: () => void loadMore() };
+  const showFresh = () =>
+    setLoaded((old) => ({ ...old, rows: [...old.fresh, ...old.rows], fresh: [] }));
+  return {
+    first,
+    ...loaded,
+    next: loaded.next,
+    loadingMore,
+    showFresh,
+    loadMore: () => void loadMore(),
+  };
 }
 
 export function isLive(meta: ProfileMeta): boolean {

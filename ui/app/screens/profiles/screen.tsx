@@ -4,7 +4,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { count, duration } from '../../core/format';
 import { useKeys } from '../../core/keys';
 import { query, setQuery } from '../../core/router';
-import { formatListView, kDefaultSort, parseListView, type Filters, type ListView } from '../../core/url';
+import {
+  formatListView,
+  kDefaultSort,
+  parseListView,
+  type Filters,
+  type ListView,
+} from '../../core/url';
 import { Empty, Failure, Keycap, Loading, Unreachable } from '../../parts/bits';
 import { FirstProfile } from '../../parts/first';
 import { activeCount, FilterPanel, NearestFilters } from './filters';
@@ -19,7 +25,8 @@ export function Profiles() {
   const [paused, setPaused] = useState(false);
   const [filtersOpen, setFiltersOpen] = useState(false);
   const list = useProfileList(view, paused);
-  const show = (next: ListView, how: 'push' | 'replace' = 'push') => setQuery(formatListView(next), how);
+  const show = (next: ListView, how: 'push' | 'replace' = 'push') =>
+    setQuery(formatListView(next), how);
   const change = (filters: Filters) => show({ ...view, filters });
   return (
     <div class="grid list-screen">
@@ -27,15 +34,33 @@ export function Profiles() {
       <FilterPanel filters={view.filters} rows={list.rows} open={filtersOpen} change={change} />
       <section class="list" aria-label="Profiles">
         <div class="tools">
-          <SearchField value={view.filters.q ?? ''} set={(q) => show({ ...view, filters: { ...view.filters, q: q || undefined } }, 'replace')} />
-          <button class="btn only" type="button" aria-expanded={filtersOpen} aria-controls="filters" onClick={() => setFiltersOpen(!filtersOpen)}>
+          <SearchField
+            value={view.filters.q ?? ''}
+            set={(q) =>
+              show({ ...view, filters: { ...view.filters, q: q || undefined } }, 'replace')
+            }
+          />
+          <button
+            class="btn only"
+            type="button"
+            aria-expanded={filtersOpen}
+            aria-controls="filters"
+            onClick={() => setFiltersOpen(!filtersOpen)}
+          >
             Filters: {activeCount(view.filters)}
           </button>
           <Since filters={view.filters} change={change} />
           {list.fresh.length > 0 && (
-            <button class="btn pill-btn" type="button" onClick={list.showFresh}>{count(list.fresh.length)} new</button>
+            <button class="btn pill-btn" type="button" onClick={list.showFresh}>
+              {count(list.fresh.length)} new
+            </button>
           )}
-          <button class="btn plain wide" type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+          <button
+            class="btn plain wide"
+            type="button"
+            aria-pressed={paused}
+            onClick={() => setPaused(!paused)}
+          >
             {paused ? 'Resume' : 'Pause'}
           </button>
         </div>
@@ -45,22 +70,52 @@ export function Profiles() {
   );
 }
 
-function Rows({ list, view, show, change }: { list: ProfileList; view: ListView; show: (view: ListView) => void; change: (filters: Filters) => void }) {
+function Rows({
+  list,
+  view,
+  show,
+  change,
+}: {
+  list: ProfileList;
+  view: ListView;
+  show: (view: ListView) => void;
+  change: (filters: Filters) => void;
+}) {
   const { first, rows } = list;
-  if (first.error && !first.data && !first.error.unreachable) return <div class="inset"><Failure error={first.error} retry={first.reload} /></div>;
+  if (first.error && !first.data && !first.error.unreachable)
+    return (
+      <div class="inset">
+        <Failure error={first.error} retry={first.reload} />
+      </div>
+    );
   return (
     <>
-      {first.error && <div class="inset"><Unreachable error={first.error} at={first.at} retry={first.reload} every={kRetryS} /></div>}
-      {!first.data && !first.error && <div class="inset"><Loading what="profiles" /></div>}
-      {first.data && rows.length === 0 && list.fresh.length === 0 && <div class="inset"><NothingListed view={view} change={change} /></div>}
+      {first.error && (
+        <div class="inset">
+          <Unreachable error={first.error} at={first.at} retry={first.reload} every={kRetryS} />
+        </div>
+      )}
+      {!first.data && !first.error && (
+        <div class="inset">
+          <Loading what="profiles" />
+        </div>
+      )}
+      {first.data && rows.length === 0 && list.fresh.length === 0 && (
+        <div class="inset">
+          <NothingListed view={view} change={change} />
+        </div>
+      )}
       {rows.length > 0 && (
         <div class={first.error ? 'stale' : ''}>
-          <p class="note-row"><Shown list={list} sort={view.sort} /></p>
+          <p class="note-row">
+            <Shown list={list} sort={view.sort} />
+          </p>
           <ProfileTable rows={rows} sort={view.sort} setSort={(sort) => show({ ...view, sort })} />
           <div class="foot">
             {list.next && (
               <button class="btn" type="button" disabled={list.loadingMore} onClick={list.loadMore}>
-                {view.sort === kDefaultSort ? 'Older' : 'More'} {Math.min(50, Math.max(0, list.total - rows.length)) || ''}
+                {view.sort === kDefaultSort ? 'Older' : 'More'}{' '}
+                {Math.min(50, Math.max(0, list.total - rows.length)) || ''}
               </button>
             )}
             <PhaseKey />
@@ -74,7 +129,10 @@ function Rows({ list, view, show, change }: { list: ProfileList; view: ListView;
 function Shown({ list, sort }: { list: ProfileList; sort: string }) {
   const newest = sort === kDefaultSort;
   const last = list.rows[list.rows.length - 1];
-  const oldest = newest && !list.next && last?.started_at ? (Date.now() - Date.parse(last.started_at)) / 1000 : 0;
+  const oldest =
+    newest && !list.next && last?.started_at
+      ? (Date.now() - Date.parse(last.started_at)) / 1000
+      : 0;
   return (
     <>
       <span>
@@ -89,9 +147,18 @@ function Shown({ list, sort }: { list: ProfileList; sort: string }) {
 function PhaseKey() {
   return (
     <div class="key wide">
-      <span><i class="a" />until first byte</span>
-      <span><i class="b" />body</span>
-      <span><i class="q" />queue and connect</span>
+      <span>
+        <i class="a" />
+        until first byte
+      </span>
+      <span>
+        <i class="b" />
+        body
+      </span>
+      <span>
+        <i class="q" />
+        queue and connect
+      </span>
     </div>
   );
 }
@@ -101,7 +168,9 @@ function NothingListed({ view, change }: { view: ListView; change: (filters: Fil
   if (active === 0) return <FirstProfile />;
   return (
     <Empty
-      title={active === 1 ? 'No profile matches the filter' : `No profile matches all ${active} filters`}
+      title={
+        active === 1 ? 'No profile matches the filter' : `No profile matches all ${active} filters`
+      }
       actions={<NearestFilters view={view} change={change} />}
     >
       <p>The number beside a button is how many would match without that filter.</p>
@@ -123,7 +192,14 @@ function SearchField({ value, set }: { value: string; set: (value: string) => vo
   return (
     <label class="find">
       <span class="vh">Search profiles</span>
-      <input ref={input} class="in" type="search" value={text} placeholder="Route, path or id" onInput={(event) => type(event.currentTarget.value)} />
+      <input
+        ref={input}
+        class="in"
+        type="search"
+        value={text}
+        placeholder="Route, path or id"
+        onInput={(event) => type(event.currentTarget.value)}
+      />
       <Keycap>/</Keycap>
     </label>
   );
@@ -142,11 +218,19 @@ function Since({ filters, change }: { filters: Filters; change: (filters: Filter
   return (
     <span class="seg" role="group" aria-label="Started within">
       {kSpans.map((span) => (
-        <button type="button" aria-pressed={span === pressed} onClick={() => change({ ...filters, from: String(Date.now() - span.ms), to: undefined })}>
+        <button
+          type="button"
+          aria-pressed={span === pressed}
+          onClick={() => change({ ...filters, from: String(Date.now() - span.ms), to: undefined })}
+        >
           {span.title}
         </button>
       ))}
-      <button type="button" aria-pressed={!filters.from && !filters.to} onClick={() => change({ ...filters, from: undefined, to: undefined })}>
+      <button
+        type="button"
+        aria-pressed={!filters.from && !filters.to}
+        onClick={() => change({ ...filters, from: undefined, to: undefined })}
+      >
         All
       </button>
     </span>
