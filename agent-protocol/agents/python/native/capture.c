@@ -105,7 +105,8 @@ static void take_sample(fg_capture *c, const fg_usage *now, const void *context)
         fg_capture_halve(c);
     }
     fg_state state = fg_thread_state(c->thread, context, &c->last, now);
-    c->samples[c->samples_used++] = (fg_sample){now->wall_ns, now->cpu_ns, intern(c), (uint32_t)state};
+    int64_t cpu_ns = now->cpu_ns - c->counts.handler_ns;
+    c->samples[c->samples_used++] = (fg_sample){now->wall_ns, cpu_ns, intern(c), (uint32_t)state};
     c->last = *now;
 }
 
@@ -123,13 +124,20 @@ static void schedule_next(fg_capture *c, int64_t now_ns)
     arm(c);
 }
 
+// CPU time of the ticks themselves is not the application's.
+static void end_at(fg_capture *c, const fg_usage *usage, int64_t wall_ns)
+{
+    c->end = *usage;
+    c->end.wall_ns = wall_ns;
+    c->end.cpu_ns -= c->counts.handler_ns;
+}
+
 static void tick(fg_capture *c, const void *context)
 {
     fg_usage now = fg_thread_usage();
     if (now.wall_ns >= c->deadline_ns) {
         c->expired = 1;
-        c->end = now;
-        c->end.wall_ns = c->deadline_ns;
+        end_at(c, &now, c->deadline_ns);
         __atomic_store_n(&c->running, 0, __ATOMIC_SEQ_CST);
         return;
     }
@@ -365,8 +373,8 @@ void fg_capture_stop(fg_capture *c, int64_t end_ns)
         sched_yield();  // stopped by another thread in the middle of a tick, which needs no lock to end
     }
     if (was_running) {
-        c->end = on_own_thread ? fg_thread_usage() : c->last;
-        c->end.wall_ns = fg_monotonic_ns();
+        fg_usage usage = on_own_thread ? fg_thread_usage() : c->last;
+        end_at(c, &usage, fg_monotonic_ns());
     }
     if (end_ns != 0 && end_ns < c->end.wall_ns) {
         cut(c, end_ns);

@@ -26,7 +26,7 @@
 
 typedef struct {
     int64_t wall_ns;  // CLOCK_MONOTONIC
-    int64_t cpu_ns;   // CPU time of the thread up to here
+    int64_t cpu_ns;   // CPU time of the thread up to here, less that of the ticks
     uint32_t node;
     uint32_t state;  // fg_state
 } fg_sample;
@@ -57,7 +57,7 @@ typedef struct {
 
     // The recording.
     int64_t start_unix_ns;
-    fg_usage start, last, end;  // last: at the last tick
+    fg_usage start, last, end;  // last: at the last tick; end.cpu_ns: less that of the ticks
     uint32_t start_node;  // the stack that started the capture
     fg_counts counts;
     fg_sample *samples;

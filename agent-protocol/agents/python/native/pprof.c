@@ -223,6 +223,19 @@ static void write_sample(encoder *e, const label_ids *ids, const fg_sample *s, i
     finish_message(e, kSample);
 }
 
+static int is_blocked(const fg_sample *s) { return s->state == FG_WAITING || s->state == FG_GIL; }
+
+// The thread's CPU time up to which sample `i` and those before it are charged. A tick that finds the thread blocked shows
+// where it sleeps now; the CPU time before the tick was used on the way there, by what the sample before it shows.
+static int64_t charged_cpu_ns(const fg_capture *c, uint32_t i)
+{
+    if (i + 1 == c->samples_used) {
+        return c->end.cpu_ns;
+    }
+    const fg_sample *s = &c->samples[i];
+    return !is_blocked(s) && is_blocked(s + 1) ? s[1].cpu_ns : s->cpu_ns;
+}
+
 static void write_samples(encoder *e, const label_ids *ids)
 {
     const fg_capture *c = e->capture;
@@ -234,12 +247,11 @@ static void write_samples(encoder *e, const label_ids *ids)
     int64_t wall_ns = c->start.wall_ns, cpu_ns = c->start.cpu_ns;
     for (uint32_t i = 0; i < c->samples_used; i++) {
         const fg_sample *s = &c->samples[i];
-        int last = i + 1 == c->samples_used;
-        int64_t until_ns = last ? c->end.wall_ns : s->wall_ns;
-        int64_t until_cpu_ns = last ? c->end.cpu_ns : s->cpu_ns;
+        int64_t until_ns = i + 1 == c->samples_used ? c->end.wall_ns : s->wall_ns;
+        int64_t until_cpu_ns = charged_cpu_ns(c, i);
         write_sample(e, ids, s, until_ns - wall_ns, until_cpu_ns - cpu_ns);
-        wall_ns = s->wall_ns;
-        cpu_ns = s->cpu_ns;
+        wall_ns = until_ns;
+        cpu_ns = until_cpu_ns;
     }
 }
 

@@ -3,7 +3,7 @@
 // Sample types are samples/count, wall/nanoseconds and cpu/nanoseconds. There is one sample for each tick, in order of time,
 // with the labels `timestamp_ns` (number, Unix time), `thread` and `state` (running, waiting, gil, gc). Its weights are the
 // measured gap to the sample before it, the first one's from the start, and what remains to the end goes to the last one, so
-// that they sum to the recorded time. A recording shorter than its first tick is one sample of the stack that started it.
+// that they sum to the recorded time. CPU time before a sample that finds the thread blocked goes to the sample before it. A recording shorter than its first tick is one sample of the stack that started it.
 #ifndef FLAMEGATE_NATIVE_PPROF_H
 #define FLAMEGATE_NATIVE_PPROF_H
 
