@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,6 +57,30 @@ void describeConditions(const Part& part, std::vector<std::string>& comments) {
   comments.push_back(partMark(part));
 }
 
+template <typename Column>
+void keepRows(Column& column, const std::vector<size_t>& rows) {
+  Column kept;
+  kept.reserve(rows.size());
+  for (const size_t row : rows) kept.push_back(column[row]);
+  column = std::move(kept);
+}
+
+// The profile without the samples that were taken inside the garbage collector.
+Profile withoutGc(Profile profile) {
+  Samples& samples = profile.samples;
+  std::vector<size_t> rows;
+  for (size_t row = 0; row < samples.size(); ++row) {
+    if (samples.state[row] != State::Gc) rows.push_back(row);
+  }
+  keepRows(samples.node, rows);
+  keepRows(samples.thread, rows);
+  keepRows(samples.state, rows);
+  keepRows(samples.labels, rows);
+  keepRows(samples.timestamp_ns, rows);
+  for (std::vector<int64_t>& values : samples.values) keepRows(values, rows);
+  return profile;
+}
+
 // Threads of several processes may share names.
 std::string threadPrefix(const Part& part) {
   return "pid " + part.name.substr(0, part.name.find('-')) + " / ";
@@ -80,7 +106,9 @@ Result<Assembled> assembleParts(const PartAssembler::Input& input) {
   MergeOptions options;
   options.labels = {{"endpoint", input.record.route}, {"profile_id", input.record.id}};
   describeConditions(part, options.comments);
-  std::vector<MergePart> parts{{part.profile.get(), {}}};
+  std::optional<Profile> filtered;
+  if (input.ignore_gc) filtered = withoutGc(*part.profile);
+  std::vector<MergePart> parts{{filtered ? &*filtered : part.profile.get(), {}}};
   Result<Profile> stored = Profile();
   if (input.stored_body) {
     stored = decodePprof(*input.stored_body);

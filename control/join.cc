@@ -11,8 +11,11 @@ namespace {
 using proxy::ErrorCode;
 using proxy::Result;
 
+// Why no upload may be expected, or no complete one.
 std::optional<FailReason> endReason(const agent::CaptureRecord& capture) {
-  return findFailReason(capture.failure);
+  if (const std::optional<FailReason> reason = findFailReason(capture.failure)) return reason;
+  const bool refused = capture.ack && capture.ack->state != agent::AckState::Started;
+  return refused ? std::optional(FailReason::Refused) : std::nullopt;
 }
 
 PartOutcome outcomeOf(const proxy::Error& error) {
@@ -91,6 +94,7 @@ void Join::onCapture(const agent::CaptureRecord& capture) {
   entry.lost_at = {};
   entry.route_name = capture.route;
   entry.kids = capture.kids;
+  entry.ignore_gc = capture.ignore_gc;
   applyCapture(entry.record, capture, entry.has_body);
   if (begins) {
     entry.looking = false;  // nobody can have stored what begins now
@@ -180,7 +184,8 @@ void Join::pump(Entry& entry) {
 }
 
 void Join::assemble(Entry& entry, std::optional<std::string> stored_body) {
-  PartAssembler::Input input{entry.record, entry.queue.front().part, std::move(stored_body)};
+  PartAssembler::Input input{entry.record, entry.queue.front().part, std::move(stored_body),
+                             entry.ignore_gc};
   if (!entry.has_body) input.record.route = routeOf(entry.record, *input.part, entry.route_name);
   assembler_.assemble(std::move(input), [this, id = entry.id,
                                          serial = entry.serial](Result<Assembled> assembled) {

@@ -52,6 +52,7 @@ class PartAssembler {
     ProfileRecord record;
     std::shared_ptr<const Part> part;
     std::optional<std::string> stored_body;
+    bool ignore_gc = false;  // leave out what the garbage collector was sampled in
   };
   // Conflict: the stored file holds this part already. Refused: it holds another of that name.
   using AssembleDone = std::function<void(proxy::Result<Assembled>)>;

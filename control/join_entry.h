@@ -35,6 +35,7 @@ struct Join::Entry {
   ProfileRecord record;
   std::string route_name;         // as configured; empty: none
   std::vector<std::string> kids;  // secrets whose uploads count; empty: any
+  bool ignore_gc = false;
   bool known = false;             // a capture came, or the store has a record
   bool foreign = false;           // the captures go to another process
   bool ended = false;             // the response is over
