@@ -2,7 +2,7 @@
 application.Application."""
 
 from .application import Application, Ticket
-from .case import ProxyCase, echo
+from .case import ProfilingCase, ProxyCase, echo, profiler_fields
 from .client import Client, fetch, make_request
 from .deadline import Deadline, wait_until
 from .message import Head, ProtocolError, Response

@@ -105,6 +105,13 @@ class Application(Upstream):
     def answer(self, respond):
         self._answer = respond
 
+    def reset_agent(self, respond):
+        """As at the beginning: `respond`, acknowledging and uploading; nothing logged."""
+        self._answer = respond
+        self.ack_state, self.ack_id, self.stacks = "started", None, pprof.SAMPLE
+        self.tickets.clear()
+        self.uploads.clear()
+
     def ticket_ids(self):
         return [ticket.id for ticket in self.tickets]
 

@@ -77,7 +77,12 @@ class Proxy:
             self._process = subprocess.Popen(
                 [binary(), "run", "-c", str(self.config_path)], stdin=subprocess.DEVNULL, stdout=log,
                 stderr=log, env=self.env, cwd=self.directory)
-        wait_until(self._is_ready, "the proxy is ready", 10)
+        try:
+            wait_until(self._is_ready, "the proxy is ready", 10)
+        except BaseException:
+            self._process.kill()
+            self._process.wait()
+            raise
         return self
 
     @property
@@ -150,17 +155,27 @@ class Proxy:
         children = wait_until(lambda: _children(self.pid), "the control process")
         return children[0]
 
+    def wait_for_control(self, seconds=10):
+        """Waits until control answers through the proxy."""
+        def answers():
+            return self.fetch(target="/__flamegate/api/v1/status", host="localhost").status == 200
+        wait_until(answers, "control is up", seconds)
+
     # What can be seen from outside ---------------------------------------------------------------
 
     def log(self):
         return self.log_path.read_text(errors="replace")
 
-    def access_log(self, count):
-        """The first `count` records, as soon as they are written."""
+    def access_log(self, count, path="/"):
+        """The records of requests whose path begins so, once there are `count` of them."""
         def read():
-            lines = self.access_log_path.read_bytes().splitlines() if self.access_log_path.exists() else []
-            return lines if len(lines) >= count else None
-        return [json.loads(line.decode("utf-8", "strict")) for line in wait_until(read, f"{count} log lines")]
+            if not self.access_log_path.exists():
+                return None
+            lines = self.access_log_path.read_bytes().split(b"\n")[:-1]
+            records = [json.loads(line.decode("utf-8", "strict")) for line in lines]
+            wanted = [record for record in records if record["path"].startswith(path)]
+            return wanted if len(wanted) >= count else None
+        return wait_until(read, f"{count} log records of {path}")
 
     def metrics(self):
         text = fetch(self.admin_port, target="/metrics").body.decode()
