@@ -52,6 +52,10 @@ Problem checkText(const std::string& written, const TextRule& rule, bool secret)
   return secret ? problem : problem + ", not " + inQuotes(written);
 }
 
+std::optional<std::string> present(bool absent, std::string text) {
+  return absent ? std::nullopt : std::optional(std::move(text));
+}
+
 bool isPath(const std::string& text) {
   return !text.empty() && text.size() <= kPathBytesMax && text.find('\0') == std::string::npos;
 }
@@ -218,7 +222,7 @@ Scalar unixSocket(std::string& path) {
     path = std::move(address->path);
     return std::nullopt;
   };
-  scalar.text = [&path] { return path.empty() ? std::string() : "unix:" + path; };
+  scalar.text = [&path] { return present(path.empty(), "unix:" + path); };
   return scalar;
 }
 
@@ -230,7 +234,7 @@ Scalar filePath(std::string& field) {
     field = written;
     return std::nullopt;
   };
-  scalar.text = [&field] { return field; };
+  scalar.text = [&field] { return present(field.empty(), field); };
   scalar.path = &field;
   return scalar;
 }
@@ -250,7 +254,7 @@ Scalar text(std::string& field, const TextRule& rule) {
     field = written;
     return checkText(written, rule, false);
   };
-  scalar.text = [&field] { return field; };
+  scalar.text = [&field, &rule] { return present(field.empty() && !rule.holds(""), field); };
   return scalar;
 }
 
@@ -260,7 +264,20 @@ Scalar secretText(std::string& field, const TextRule& rule) {
     field = written;
     return checkText(written, rule, true);
   };
-  scalar.text = [&field] { return std::string(field.empty() ? "" : "***"); };
+  scalar.text = [&field] { return present(field.empty(), "***"); };
+  return scalar;
+}
+
+Scalar alternative(Scalar scalar, std::function<void()> choose, std::function<bool()> chosen) {
+  scalar.assign = [choose = std::move(choose),
+                   assign = std::move(scalar.assign)](const std::string& written) {
+    choose();
+    return assign(written);
+  };
+  scalar.text = [chosen = std::move(chosen),
+                 text = std::move(scalar.text)]() -> std::optional<std::string> {
+    return chosen() ? text() : std::nullopt;
+  };
   return scalar;
 }
 

@@ -67,11 +67,11 @@ Scalar choice(Enum& field, const std::array<Word<Enum>, N>& words) {
     }
     return "must be " + type + ", not " + inQuotes(written);
   };
-  scalar.text = [&field, &words] {
+  scalar.text = [&field, &words]() -> std::optional<std::string> {
     for (const auto& word : words) {
       if (word.value == field) return std::string(word.name);
     }
-    return std::string();
+    return std::nullopt;
   };
   return scalar;
 }
@@ -93,8 +93,8 @@ Scalar optional(std::optional<T>& field, std::string word, std::function<Scalar(
     if (!problem) field = std::move(value);
     return problem;
   };
-  scalar.text = [&field, word, bind] {
-    if (!field) return word;
+  scalar.text = [&field, word, bind]() -> std::optional<std::string> {
+    if (!field) return word.empty() ? std::nullopt : std::optional(word);
     T value = *field;
     return bind(value).text();
   };
@@ -103,6 +103,10 @@ Scalar optional(std::optional<T>& field, std::string word, std::function<Scalar(
 }
 
 Scalar optionalFilePath(std::optional<std::string>& field, std::string word = {});
+
+// One of several keys that share fields: assigning it first says that it is the one (`choose`), and
+// it has a text only while it is (`chosen`).
+Scalar alternative(Scalar scalar, std::function<void()> choose, std::function<bool()> chosen);
 
 // ---- Lists and dictionaries --------------------------------------------------------------------
 

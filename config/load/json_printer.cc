@@ -14,16 +14,15 @@ class JsonPrinter final : public Visitor {
   Json take() { return std::move(json_); }
 
   void scalar(const Scalar& scalar) override {
-    const std::string text = scalar.text();
-    const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    const std::optional<std::string> text = scalar.text();
+    if (!text) return;
+    const bool digits = text->find_first_not_of("0123456789") == std::string::npos;
     if (scalar.json == Scalar::Json::Boolean) {
-      json_ = text == "true";
-    } else if (scalar.json == Scalar::Json::Number && number) {
-      json_ = std::stoull(text);
-    } else if (text.empty()) {
-      json_ = nullptr;
+      json_ = *text == "true";
+    } else if (scalar.json == Scalar::Json::Number && digits) {
+      json_ = std::stoull(*text);  // of an integer's own text: within 64 bits
     } else {
-      json_ = text;
+      json_ = *text;
     }
   }
 
@@ -33,6 +32,7 @@ class JsonPrinter final : public Visitor {
   }
 
   void list(Elements& elements) override {
+    if (elements.size() == 0 && elements.needed()) return;
     json_ = Json::array();
     for (size_t i = 0; i < elements.size(); ++i) {
       JsonPrinter element;
@@ -51,7 +51,7 @@ class JsonPrinter final : public Visitor {
   }
 
   void scalarOrMap(const Scalar& scalar, const Body& body, std::string_view like) override {
-    if (scalar.text().empty()) {
+    if (!scalar.text()) {
       map(body, like);
     } else {
       this->scalar(scalar);
@@ -65,6 +65,11 @@ class JsonPrinter final : public Visitor {
     value.visit(printer);
     Json json = printer.take();
     if (!json.is_null()) json_[std::string(name)] = std::move(json);
+  }
+
+  // A file may not hold the one key without the other.
+  void needs(std::string_view key, std::string_view other) override {
+    if (!json_.contains(other)) json_.erase(std::string(key));
   }
 
  private:

@@ -13,7 +13,7 @@ class ElementTexts final : public Visitor {
 
   void scalar(const Scalar& scalar) override {
     if (!joined_.empty()) joined_ += ", ";
-    joined_ += scalar.text();
+    joined_ += scalar.text().value_or("");
   }
   void map(const Body&, std::string_view) override { scalars_ = false; }
   void list(Elements&) override { scalars_ = false; }
@@ -42,7 +42,9 @@ class KeyLister final : public Visitor {
   KeyLister(std::string path, Need need, std::vector<KeyInfo>& rows)
       : path_(std::move(path)), need_(need), rows_(rows) {}
 
-  void scalar(const Scalar& scalar) override { add(scalar.type, scalar.text(), scalar.limits); }
+  void scalar(const Scalar& scalar) override {
+    add(scalar.type, scalar.text().value_or(""), scalar.limits);
+  }
 
   void map(const Body& body, std::string_view like) override {
     if (!like.empty()) {
@@ -78,7 +80,7 @@ class KeyLister final : public Visitor {
 
   void scalarOrMap(const Scalar& scalar, const Body& body, std::string_view like) override {
     const std::string map = like.empty() ? " or map" : " or map as `" + std::string(like) + "`";
-    add(scalar.type + map, scalar.text(), scalar.limits);
+    add(scalar.type + map, scalar.text().value_or(""), scalar.limits);
     if (like.empty()) body(*this);
   }
 

@@ -22,7 +22,7 @@ class PathResolver final : public Visitor {
   }
   void dictionary(Elements& elements) override { list(elements); }
   void scalarOrMap(const Scalar& scalar, const Body& body, std::string_view) override {
-    if (scalar.text().empty()) {
+    if (!scalar.text()) {
       body(*this);
     } else {
       this->scalar(scalar);

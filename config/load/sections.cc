@@ -71,7 +71,7 @@ void describeAdmin(Visitor& v, Admin& admin) {
     admin.address.reset();
     return std::nullopt;
   };
-  off.text = [] { return std::string(); };
+  off.text = [] { return std::nullopt; };
   v.scalarOrMap(off, [&admin](Visitor& keys) {
     keys.key("address", optional<Address>(admin.address, "none", listenAddress));
   });

@@ -50,13 +50,9 @@ void describeClusterTls(Visitor& v, ClusterTls& tls) {
 }
 
 Scalar hashName(Balance& balance, Balance::Kind kind, const TextRule& rule) {
-  Scalar scalar = text(balance.name, rule);
-  scalar.assign = [&balance, kind, assign = scalar.assign](const std::string& written) {
-    balance.kind = kind;
-    return assign(written);
-  };
-  scalar.text = [&balance, kind] { return balance.kind == kind ? balance.name : std::string(); };
-  return scalar;
+  return alternative(
+      text(balance.name, rule), [&balance, kind] { balance.kind = kind; },
+      [&balance, kind] { return balance.kind == kind; });
 }
 
 // `least_request`, `round_robin`, `random`, `{hash: source}`, `{hash: {header: NAME}}` or

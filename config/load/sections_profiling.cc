@@ -77,14 +77,10 @@ std::vector<AccessCondition> conditionsOf(const ConditionKeys& keys) {
 
 // The text of the header's test, when it is of this kind.
 Scalar headerTest(TrustedHeader& header, TrustedHeader::Test test) {
-  Scalar scalar =
-      test == TrustedHeader::Test::Regex ? regex(header.text) : text(header.text, kFieldValue);
-  scalar.assign = [&header, test, assign = scalar.assign](const std::string& written) {
-    header.test = test;
-    return assign(written);
-  };
-  scalar.text = [&header, test] { return header.test == test ? header.text : std::string(); };
-  return scalar;
+  const bool expression = test == TrustedHeader::Test::Regex;
+  return alternative(
+      expression ? regex(header.text) : text(header.text, kFieldValue),
+      [&header, test] { header.test = test; }, [&header, test] { return header.test == test; });
 }
 
 void describeTrustedHeader(Visitor& v, TrustedHeader& header) {

@@ -18,25 +18,20 @@ constexpr std::array<Word<uint16_t>, 5> kRedirectStatuses = {
 
 // The text of the path's match, when it is of this kind.
 Scalar pathMatch(PathMatch& path, PathMatch::Kind kind) {
-  Scalar scalar = kind == PathMatch::Kind::Regex ? regex(path.text) : text(path.text, kUrlPath);
-  scalar.assign = [&path, kind, assign = scalar.assign](const std::string& written) {
-    path.kind = kind;
-    return assign(written);
-  };
-  scalar.text = [&path, kind] { return path.kind == kind ? path.text : std::string(); };
-  return scalar;
+  const bool expression = kind == PathMatch::Kind::Regex;
+  return alternative(
+      expression ? regex(path.text) : text(path.text, kUrlPath),
+      [&path, kind] { path.kind = kind; }, [&path, kind] { return path.kind == kind; });
 }
 
 // `value` or `{regex: …}`
 void describeHeaderMatch(Visitor& v, ValueMatch& match) {
-  Scalar plain = text(match.text, kFieldText);
-  plain.text = [&match] { return match.regex ? std::string() : match.text; };
-  Scalar pattern = regex(match.text);
-  pattern.assign = [&match, assign = pattern.assign](const std::string& written) {
-    match.regex = true;
-    return assign(written);
-  };
-  v.scalarOrMap(plain, [&pattern](Visitor& keys) { keys.key("regex", Need::Required, pattern); });
+  const auto is = [&match](bool regex) { return [&match, regex] { return match.regex == regex; }; };
+  const auto set = [&match](bool regex) { return [&match, regex] { match.regex = regex; }; };
+  v.scalarOrMap(
+      alternative(text(match.text, kFieldText), set(false), is(false)), [&](Visitor& keys) {
+        keys.key("regex", Need::Required, alternative(regex(match.text), set(true), is(true)));
+      });
 }
 
 void describeQueryMatch(Visitor& v, ValueMatch& match) { v.scalar(text(match.text, kQueryValue)); }
@@ -56,26 +51,18 @@ void describeMatch(Visitor& v, RouteMatch& match) {
 }
 
 void describeRewrite(Visitor& v, Rewrite& rewrite) {
-  Scalar prefix = text(rewrite.replacement, kUrlPath);
-  prefix.assign = [&rewrite, assign = prefix.assign](const std::string& written) {
-    rewrite.kind = Rewrite::Kind::Prefix;
-    return assign(written);
+  const auto choose = [&rewrite](Rewrite::Kind kind) {
+    return [&rewrite, kind] { rewrite.kind = kind; };
   };
-  prefix.text = [&rewrite] {
-    return rewrite.kind == Rewrite::Kind::Prefix ? rewrite.replacement : std::string();
+  const auto chosen = [&rewrite](Rewrite::Kind kind) {
+    return [&rewrite, kind] { return rewrite.kind == kind; };
   };
-  Scalar pattern = regex(rewrite.pattern);
-  pattern.assign = [&rewrite, assign = pattern.assign](const std::string& written) {
-    rewrite.kind = Rewrite::Kind::Regex;
-    return assign(written);
-  };
-  Scalar replacement = text(rewrite.replacement, kReplacement);
-  replacement.text = [&rewrite] {
-    return rewrite.kind == Rewrite::Kind::Regex ? rewrite.replacement : std::string();
-  };
-  v.key("prefix", prefix);
-  v.key("regex", pattern);
-  v.key("to", replacement);
+  constexpr auto kPrefix = Rewrite::Kind::Prefix;
+  constexpr auto kRegex = Rewrite::Kind::Regex;
+  v.key("prefix",
+        alternative(text(rewrite.replacement, kUrlPath), choose(kPrefix), chosen(kPrefix)));
+  v.key("regex", alternative(regex(rewrite.pattern), choose(kRegex), chosen(kRegex)));
+  v.key("to", alternative(text(rewrite.replacement, kReplacement), choose(kRegex), chosen(kRegex)));
   v.exactlyOne({"prefix", "regex"});
   v.needs("regex", "to");
   v.needs("to", "regex");

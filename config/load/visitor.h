@@ -27,8 +27,8 @@ struct Scalar {
   std::string limits;  // "1ms to 24h"; empty: none beyond the type
   Json json = Json::String;
   std::function<Problem(const std::string&)> assign;
-  // The present value as a file would say it, secrets masked; empty when absent.
-  std::function<std::string()> text;
+  // The present value as a file would say it, secrets masked; nothing when absent.
+  std::function<std::optional<std::string>()> text;
   std::string* path = nullptr;  // of a value that is the path of a file
 };
 
@@ -87,6 +87,7 @@ class Visitor {
   virtual void map(const Body& body, std::string_view like = {}) = 0;
   virtual void list(Elements& elements) = 0;
   virtual void dictionary(Elements& elements) = 0;
+  // Where the value is there as a map, the scalar has no text.
   virtual void scalarOrMap(const Scalar& scalar, const Body& body, std::string_view like = {}) = 0;
   // Asked before an optional section: whether to describe it, given whether it is there now.
   virtual bool enters(bool present) = 0;

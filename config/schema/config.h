@@ -69,7 +69,7 @@ struct PathMatch {
 
 // One named header or query pair. Regex: RE2, of the whole value.
 struct ValueMatch {
-  std::string name;  // header: lower case; query: as decoded
+  std::string name;  // header: compared without case; query: as decoded
   bool regex = false;
   std::string text;
   bool operator==(const ValueMatch&) const = default;

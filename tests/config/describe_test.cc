@@ -42,6 +42,38 @@ store: {redis: {url: "redis://me:hidden@host:1/2"}}
   EXPECT_TRUE(says(json, R"("token": "***")"));
 }
 
+TEST(Describe, PrintsAFileThatLoadsToTheSameConfiguration) {
+  const Config config = loadGood(R"y(
+listeners:
+  - {address: "[::1]:0", trusted_proxies: [10.0.0.0/8, "::1"]}
+  - {address: "unix:/run/f.sock", tls: {certificates: [{cert: a.pem, key: b.pem}]}}
+clusters:
+  - {name: a, endpoints: ["127.0.0.1:1"], balance: round_robin, limits: {retry_budget: 0%}}
+routes:
+  - hosts: [a.example.com, "*.b.example.com", "[::1]"]
+    match: {path: /x, methods: [GET], headers: {A: b, C: {regex: d}}, query: {e: ""}}
+    cluster: {endpoints: ["unix:/run/a.sock"], secret_file: c.key}
+    response_headers: {set: {A: "", B: "say \"x\""}, remove: [C]}
+    retry: {on: []}
+  - match: {regex: "/(.*)"}
+    cluster: a
+    rewrite: {regex: "^/", to: ""}
+    timeout: {total: 3s}
+    max_body: 0
+    profiling: {public_url: "https://c.example.com", access: [], trigger: {query: none}}
+  - {match: {prefix: /p}, cluster: a, rewrite: {prefix: /}}
+  - redirect: {to: /there, status: 303}
+access_log: {path: a.log}
+admin: none
+profiling:
+  access:
+    - {from: [10.0.0.0/8, unix], header: {name: A, equals: ""}, token: true, allow: [token, view]}
+    - {header: {name: A, regex: b}, allow: [manage]}
+store: {kind: redis, path: x.db, redis: {url: "redis://me@[::1]:7/1", key_prefix: ""}}
+)y");
+  EXPECT_EQ(loadGood(describe(config)), config) << describe(config);
+}
+
 TEST(Describe, ReplacesBytesThatAreNoText) {
   Config config = loadGood(R"(
 listeners: [{address: "127.0.0.1:0"}]
