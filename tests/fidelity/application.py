@@ -1,7 +1,7 @@
 """A WSGI application that knows what its profile has to look like.
 
-Every answer is JSON with the truth: nanoseconds of thread CPU time and of wall time that each function took by its own clock,
-the interval of the whole call on CLOCK_MONOTONIC, and the process.
+Every answer is JSON with the truth: nanoseconds of thread CPU time and of wall time that each
+function took by its own clock, the interval of the whole call on CLOCK_MONOTONIC, and the process.
 """
 
 import json
@@ -106,11 +106,19 @@ def occupy(truth, milliseconds):
 def marked(truth, milliseconds, mark):
     """Burns in a function whose name no other request has."""
     space = {"burn": burn}
-    exec(compile(f"def only_{mark}(milliseconds):\n    burn(milliseconds)", __file__, "exec"), space)
+    exec(
+        compile(f"def only_{mark}(milliseconds):\n    burn(milliseconds)", __file__, "exec"), space
+    )
     truth.of(space[f"only_{mark}"], milliseconds)
 
 
-_PATHS = {"/split": split, "/doze": doze, "/resonate": resonate, "/occupy": occupy, "/marked": marked}
+_PATHS = {
+    "/split": split,
+    "/doze": doze,
+    "/resonate": resonate,
+    "/occupy": occupy,
+    "/marked": marked,
+}
 
 
 def application(environ, start_response):
@@ -120,5 +128,15 @@ def application(environ, start_response):
     work = _PATHS[environ["PATH_INFO"]]
     work(truth, float(query["ms"]), *([query["mark"]] if "mark" in query else []))
     start_response("200 OK", [("Content-Type", "application/json")])
-    return [json.dumps({"cpu": truth.cpu, "wall": truth.wall, "began": began, "ended": time.monotonic_ns(),
-                        "pid": os.getpid(), "thread": threading.get_ident()}).encode()]
+    return [
+        json.dumps(
+            {
+                "cpu": truth.cpu,
+                "wall": truth.wall,
+                "began": began,
+                "ended": time.monotonic_ns(),
+                "pid": os.getpid(),
+                "thread": threading.get_ident(),
+            }
+        ).encode()
+    ]

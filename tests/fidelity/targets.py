@@ -27,16 +27,27 @@ START_S = 30
 class Answer(NamedTuple):
     truth: dict
     profile: pprof.Profile  # None: the request was not profiled
-    refusal: str            # why not
-    milliseconds: float     # as the client saw it
+    refusal: str  # why not
+    milliseconds: float  # as the client saw it
 
 
 @contextlib.contextmanager
 def gunicorn(workers, threads, environ):
-    # A worker with threads accepts more connections than it has threads; a synchronous one takes one at a time.
+    # A worker with threads accepts more connections than it has threads; a synchronous one takes
+    # one at a time.
     kind = ["-k", "gthread", "--threads", str(threads)] if threads > 1 else ["-k", "sync"]
-    command = [sys.executable, GUNICORN, *kind, "-w", str(workers), "--timeout", "120", "-b", "unix:{bind}",
-               "application:application"]
+    command = [
+        sys.executable,
+        GUNICORN,
+        *kind,
+        "-w",
+        str(workers),
+        "--timeout",
+        "120",
+        "-b",
+        "unix:{bind}",
+        "application:application",
+    ]
     with Server(command, environ, cwd=HERE) as server:
         yield server
 
@@ -52,7 +63,11 @@ class Direct:
         secret.write(SECRET)
         secret.flush()
         self._control = self._stack.enter_context(Control(KEY))
-        environ = {"FLAMEGATE_SECRET_FILE": secret.name, "FLAMEGATE_URL": self._control.url, "FLAMEGATE_SERVICE": "shop"}
+        environ = {
+            "FLAMEGATE_SECRET_FILE": secret.name,
+            "FLAMEGATE_URL": self._control.url,
+            "FLAMEGATE_SERVICE": "shop",
+        }
         self._server = self._stack.enter_context(gunicorn(workers, threads, environ))
 
     def __enter__(self):
@@ -102,12 +117,22 @@ class Proxied:
         secret = os.path.join(directory, "secret")
         with open(secret, "wb") as file:
             file.write(SECRET)
-        environ = {"FLAMEGATE_SECRET_FILE": secret, "FLAMEGATE_URL": f"http://127.0.0.1:{agents}", "FLAMEGATE_SERVICE": "shop"}
+        environ = {
+            "FLAMEGATE_SECRET_FILE": secret,
+            "FLAMEGATE_URL": f"http://127.0.0.1:{agents}",
+            "FLAMEGATE_SERVICE": "shop",
+        }
         server = self._stack.enter_context(gunicorn(workers, threads, environ))
         configuration = os.path.join(directory, "flamegate.yaml")
         with open(configuration, "w", encoding="utf-8") as file:
-            file.write(_CONFIGURATION.format(port=self._port, application=server.path, agents=agents, directory=directory))
-        self._flamegate = subprocess.Popen([executable, "run", "-c", configuration], stdin=subprocess.DEVNULL)
+            file.write(
+                _CONFIGURATION.format(
+                    port=self._port, application=server.path, agents=agents, directory=directory
+                )
+            )
+        self._flamegate = subprocess.Popen(
+            [executable, "run", "-c", configuration], stdin=subprocess.DEVNULL
+        )
         self._stack.callback(self._stop)
         self._wait_until_ready()
 
@@ -127,9 +152,13 @@ class Proxied:
         profile_id = headers.get("Profile-Id")
         if profile_id is None:
             return Answer(json.loads(body), None, headers.get("Profile-Skipped", "no answer"), took)
-        status, _, data = self._get(f"/__flamegate/api/v1/profiles/{profile_id}/download?format=pprof&wait=30s")
+        status, _, data = self._get(
+            f"/__flamegate/api/v1/profiles/{profile_id}/download?format=pprof&wait=30s"
+        )
         if status != 200:
-            return Answer(json.loads(body), None, f"download answered {status}: {data[:200]!r}", took)
+            return Answer(
+                json.loads(body), None, f"download answered {status}: {data[:200]!r}", took
+            )
         return Answer(json.loads(body), pprof.read(data), "", took)
 
     def _get(self, path):

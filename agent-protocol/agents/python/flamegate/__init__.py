@@ -1,6 +1,7 @@
 """Profiles the one request of a WSGI application that the flamegate proxy asks for.
 
-Either start the application's server with ``python3 -m flamegate COMMAND``, or wrap the application:
+Either start the application's server with ``python3 -m flamegate COMMAND``, or wrap the
+application:
 
     import flamegate
     application = flamegate.wsgi(application)

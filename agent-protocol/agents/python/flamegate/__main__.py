@@ -1,7 +1,9 @@
-"""python3 -m flamegate COMMAND [ARGUMENT...]: runs a Python server with every WSGI application in it wrapped.
+"""python3 -m flamegate COMMAND [ARGUMENT...]: runs a Python server with every WSGI application in
+it wrapped.
 
-The command replaces this process, so that its process id, signals and exit status are its own. What wraps the
-applications is a `sitecustomize` module that the command's interpreter imports when it starts (site/sitecustomize.py).
+The command replaces this process, so that its process id, signals and exit status are its own. What
+wraps the applications is a `sitecustomize` module that the command's interpreter imports when it
+starts (site/sitecustomize.py).
 """
 
 import os
@@ -10,10 +12,12 @@ import sys
 
 USAGE = """usage: python3 -m flamegate COMMAND [ARGUMENT...]
 
-Runs COMMAND, for example "gunicorn shop:app" or "flask run", so that single requests can be profiled.
-Servers: gunicorn (sync and gthread workers), waitress, werkzeug (flask run), wsgiref (manage.py runserver).
+Runs COMMAND, for example "gunicorn shop:app" or "flask run", so that single requests can be
+profiled. Servers: gunicorn (sync and gthread workers), waitress, werkzeug (flask run), wsgiref
+(manage.py runserver).
 
-Environment: FLAMEGATE_SECRET_FILE, FLAMEGATE_PREVIOUS_SECRET_FILE, FLAMEGATE_URL, FLAMEGATE_SERVICE, FLAMEGATE_DISABLE=1
+Environment: FLAMEGATE_SECRET_FILE, FLAMEGATE_PREVIOUS_SECRET_FILE, FLAMEGATE_URL,
+FLAMEGATE_SERVICE, FLAMEGATE_DISABLE=1
 """
 
 EXIT_USAGE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND = 2, 126, 127

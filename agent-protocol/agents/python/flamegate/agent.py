@@ -25,7 +25,9 @@ _agents = weakref.WeakSet()
 
 
 class Order:
-    """A request that carried a valid header: how it is acknowledged, and its recording when it is profiled."""
+    """A request that carried a valid header: how it is acknowledged, and its recording when it is
+    profiled.
+    """
 
     __slots__ = ("profile_id", "state", "recording")
 
@@ -36,14 +38,18 @@ class Order:
 
 
 class Agent:
-    """Owner: the process. Thread: any. What it is called with and raises never reaches the application: its errors are
-    counted, and after ERRORS_MAX of them it is off for OFF_S seconds."""
+    """Owner: the process. Thread: any. What it is called with and raises never reaches the
+    application: its errors are counted, and after ERRORS_MAX of them it is off for OFF_S seconds.
+    """
 
     def __init__(self, environ=os.environ):
         self.by_thread = {}  # identity of a thread: the recording it is making
         self.uploader = Uploader(environ.get("FLAMEGATE_URL") or DEFAULT_URL)
         self._disabled = environ.get("FLAMEGATE_DISABLE") == "1"
-        paths = (environ.get("FLAMEGATE_SECRET_FILE"), environ.get("FLAMEGATE_PREVIOUS_SECRET_FILE"))
+        paths = (
+            environ.get("FLAMEGATE_SECRET_FILE"),
+            environ.get("FLAMEGATE_PREVIOUS_SECRET_FILE"),
+        )
         self._keyring = Keyring(paths)
         self._gate = Gate(environ.get("FLAMEGATE_SERVICE"), self._keyring)
         self._lock = threading.Lock()
@@ -53,10 +59,15 @@ class Agent:
         self._pid = os.getpid()
         _agents.add(self)
         if recordings._sampler is None:
-            _log.warning("flamegate: the sampler was not built for this interpreter: no request can be profiled")
+            _log.warning(
+                "flamegate: the sampler was not built for this interpreter: no request can "
+                "be profiled"
+            )
 
     def open(self, header, method):
-        """Judges a request's header and starts the recording. None when there is nothing to acknowledge."""
+        """Judges a request's header and starts the recording. None when there is nothing to
+        acknowledge.
+        """
         verdict = Verdict(None)
         try:
             verdict = self._gate.check(header, method, int(time.time() * 1000))
@@ -72,7 +83,10 @@ class Agent:
         """Ends a recording and hands it on. A second call does nothing."""
         try:
             with self._lock:
-                if recording.pid != self._pid or self.by_thread.get(recording.thread) is not recording:
+                if (
+                    recording.pid != self._pid
+                    or self.by_thread.get(recording.thread) is not recording
+                ):
                     return
                 del self.by_thread[recording.thread]
                 self._running -= 1
@@ -82,7 +96,9 @@ class Agent:
             self._count_error(error)
 
     def close_left_over(self):
-        """Ends a recording that a server left open on this thread: the thread serves another request now."""
+        """Ends a recording that a server left open on this thread: the thread serves another
+        request now.
+        """
         recording = self.by_thread.get(threading.get_ident())
         if recording is not None and not recording.in_application:
             self.close(recording, end_ns=recording.idle_since_ns)
@@ -92,7 +108,14 @@ class Agent:
         if order.recording is not None:
             order.recording.route = route_at_response(environ)
         now_ms = int(time.time() * 1000)
-        return acknowledgement(order.profile_id, order.state, recordings.AGENT, recordings.RUNTIME, recordings.CAPS, now_ms)
+        return acknowledgement(
+            order.profile_id,
+            order.state,
+            recordings.AGENT,
+            recordings.RUNTIME,
+            recordings.CAPS,
+            now_ms,
+        )
 
     def after_fork(self):
         self._lock = threading.Lock()

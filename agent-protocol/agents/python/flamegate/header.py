@@ -38,6 +38,7 @@ class ProfileRequest(NamedTuple):
 
 class Verdict(NamedTuple):
     """state is the acknowledgement's `st`; None: no acknowledgement, and no request either."""
+
     state: Optional[str]
     request: Optional[ProfileRequest] = None
 
@@ -109,7 +110,9 @@ class Gate:
         if not all(_is_valid(fields, twice, key, pattern) for key, pattern in _FIELDS.items()):
             return NO_ANSWER
         key = self._keyring.find(fields["kid"])
-        request = ProfileRequest(fields["id"], key, fields["mode"], int(fields["us"]), int(fields["max"]))
+        request = ProfileRequest(
+            fields["id"], key, fields["mode"], int(fields["us"]), int(fields["max"])
+        )
         return Verdict(self._fault(fields, key, method, now_ms) or "started", request)
 
     def after_fork(self):
@@ -122,8 +125,18 @@ class Gate:
         window = min(int(fields["ttl"]), TTL_MS_MAX) + CLOCK_SLACK_MS
         if abs(now_ms - ts) > window:
             return "expired"
-        expected = request_signature(key, fields["kid"], fields["id"], fields["ts"], fields["ttl"], fields["svc"], method,
-                                     fields["mode"], fields["us"], fields["max"])
+        expected = request_signature(
+            key,
+            fields["kid"],
+            fields["id"],
+            fields["ts"],
+            fields["ttl"],
+            fields["svc"],
+            method,
+            fields["mode"],
+            fields["us"],
+            fields["max"],
+        )
         if not hmac.compare_digest(expected, fields["sig"]):
             return "bad-sig"
         return self._replays.add(fields["id"], now_ms, ts + window)

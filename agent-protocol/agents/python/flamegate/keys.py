@@ -27,7 +27,9 @@ def b64url(data: bytes) -> str:
 
 
 def secret_in(content: bytes) -> Optional[bytes]:
-    """The secret in a file's content: without one final line end; None when it is too short to be one."""
+    """The secret in a file's content: without one final line end; None when it is too short to be
+    one.
+    """
     if content.endswith(b"\n"):
         content = content[:-2] if content.endswith(b"\r\n") else content[:-1]
     return content if len(content) >= SECRET_BYTES_MIN else None
@@ -45,8 +47,15 @@ def request_signature(key: Key, *values: str) -> str:
     return b64url(hmac.digest(key.request, text.encode("latin-1"), "sha256")[:16])
 
 
-def upload_auth(key: Key, method: str, path: str, body: bytes, meta: str,
-                now_ms: Optional[int] = None, nonce: Optional[str] = None) -> str:
+def upload_auth(
+    key: Key,
+    method: str,
+    path: str,
+    body: bytes,
+    meta: str,
+    now_ms: Optional[int] = None,
+    nonce: Optional[str] = None,
+) -> str:
     """The value of Flamegate-Auth."""
     ts = str(int(time.time() * 1000) if now_ms is None else now_ms)
     nonce = nonce or secrets.token_urlsafe(18)
@@ -60,8 +69,9 @@ def upload_auth(key: Key, method: str, path: str, body: bytes, meta: str,
 class Keyring:
     """The keys in the current and the previous secret file.
 
-    Files are read when the ring is made, and again in a thread of their own when a header names a key that is not known:
-    flamegate makes the file on its first run, which may be after the application's start, and operators rotate it.
+    Files are read when the ring is made, and again in a thread of their own when a header names a
+    key that is not known: flamegate makes the file on its first run, which may be after the
+    application's start, and operators rotate it.
     """
 
     def __init__(self, paths):
@@ -70,8 +80,10 @@ class Keyring:
         self._looked_at = 0.0
         self._load()
         if not self._keys:
-            _log.warning("flamegate: no usable secret in %s: requests are not profiled until there is one",
-                         " or ".join(self._paths) or "FLAMEGATE_SECRET_FILE")
+            _log.warning(
+                "flamegate: no usable secret in %s: requests are not profiled until there is one",
+                " or ".join(self._paths) or "FLAMEGATE_SECRET_FILE",
+            )
 
     def __bool__(self):
         return bool(self._keys)

@@ -12,7 +12,9 @@ def is_wrapped(application):
 
 
 def wrap(application, agent=None):
-    """A WSGI application that does what `application` does, and records the requests that carry the proxy's header."""
+    """A WSGI application that does what `application` does, and records the requests that carry the
+    proxy's header.
+    """
     if is_wrapped(application):
         return application
     agent = agent or default_agent()
@@ -65,7 +67,8 @@ def _record(agent, order, application, environ, start_response):
 def _is_complete(result, environ):
     """Whether no more code of the application will run for this response.
 
-    Such results go to the server as they are: it may send a file by sendfile(2), or take the length from a list.
+    Such results go to the server as they are: it may send a file by sendfile(2), or take the length
+    from a list.
     """
     if type(result) in (list, tuple):
         return True
@@ -76,9 +79,10 @@ def _is_complete(result, environ):
 class _Body:
     """An iterable whose recording lasts until it is closed.
 
-    Between two steps the thread may be with the server or, in a server that leaves the iterable open, with another
-    request; Agent.close_left_over() tells by `in_application`. A server that goes on in another thread ends the recording,
-    which is one of the thread that called the application.
+    Between two steps the thread may be with the server or, in a server that leaves the iterable
+    open, with another request; Agent.close_left_over() tells by `in_application`. A server that
+    goes on in another thread ends the recording, which is one of the thread that called the
+    application.
     """
 
     def __init__(self, agent, recording, environ, result):

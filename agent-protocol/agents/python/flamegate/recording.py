@@ -25,12 +25,15 @@ AGENT = f"python/{__version__}"
 RUNTIME = f"cpython/{sys.version_info[0]}.{sys.version_info[1]}"
 CAPS = "wall,cpu,both,lines,gc" + (",gil" if platform.machine() == "x86_64" else "")
 
-# Frames of the agent are not part of the application. The code's own idea of its file, which sys.path shapes.
+# Frames of the agent are not part of the application. The code's own idea of its file, which
+# sys.path shapes.
 _OWN_FILES = os.path.dirname((lambda: None).__code__.co_filename) + os.sep
 
 
 def can_record() -> bool:
-    """False where a recording of this thread would be wrong: several requests take turns on it as greenlets."""
+    """False where a recording of this thread would be wrong: several requests take turns on it as
+    greenlets.
+    """
     if _sampler is None:
         return False
     greenlet = sys.modules.get("greenlet")
@@ -38,7 +41,11 @@ def can_record() -> bool:
 
 
 def _thread_name(ident):
-    for thread in threading.enumerate():  # current_thread() would leave an object behind for a foreign thread
+    for (
+        thread
+    ) in (
+        threading.enumerate()
+    ):  # current_thread() would leave an object behind for a foreign thread
         if thread.ident == ident:
             return thread.name
     return f"thread-{ident}"
@@ -54,8 +61,8 @@ class Upload(NamedTuple):
 class Recording:
     """Owner: the request that it records, then the upload queue.
 
-    Thread: made and fed by the thread that serves the request; `stop` may come from another one, `encode` comes from the
-    uploader. Ends with `encode` or `drop`.
+    Thread: made and fed by the thread that serves the request; `stop` may come from another one,
+    `encode` comes from the uploader. Ends with `encode` or `drop`.
     """
 
     def __init__(self, request, samples_max=0):
@@ -70,7 +77,9 @@ class Recording:
         self._thread_name = _thread_name(self.thread)
         self._period_us = min(max(request.period_us, PERIOD_US_MIN), PERIOD_US_MAX)
         max_ms = min(request.max_ms, MAX_MS_MAX)
-        self._capture = _sampler.start(self._period_us * 1000, max_ms * 1_000_000, samples_max or _sampler.SAMPLES_MAX)
+        self._capture = _sampler.start(
+            self._period_us * 1000, max_ms * 1_000_000, samples_max or _sampler.SAMPLES_MAX
+        )
         self._own_ns = time.perf_counter_ns() - self._began_ns
 
     def leave(self):
@@ -93,10 +102,17 @@ class Recording:
 
     def encode(self, host) -> Upload:
         try:
-            profile = self._capture.pprof(self._thread_name, sys.executable or "python", _OWN_FILES, self._comments(),
-                                          self.request.mode == "cpu")
+            profile = self._capture.pprof(
+                self._thread_name,
+                sys.executable or "python",
+                _OWN_FILES,
+                self._comments(),
+                self.request.mode == "cpu",
+            )
         finally:
-            self._stats = self._capture.stats()  # writing may have thinned out a profile that was too large
+            self._stats = (
+                self._capture.stats()
+            )  # writing may have thinned out a profile that was too large
             self._capture.release()
         packer = zlib.compressobj(wbits=31)
         body = packer.compress(profile) + packer.flush()
@@ -110,7 +126,8 @@ class Recording:
         return (
             f"flamegate agent {AGENT} on {RUNTIME}, one thread, clock CLOCK_MONOTONIC",
             f"period asked {self.request.period_us} us, measured {self._measured_period_us()} us",
-            f"ticks expected {stats['expected']}, taken {stats['taken']}, missed {stats['missed']}, "
+            f"ticks expected {stats['expected']}, taken {stats['taken']}, missed "
+            f"{stats['missed']}, "
             f"unreadable {stats['unreadable']}, shortened stacks {stats['shortened']}",
         )
 

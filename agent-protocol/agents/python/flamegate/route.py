@@ -1,4 +1,6 @@
-"""The framework's name for the route that served a request. Frameworks that are not loaded are not asked."""
+"""The framework's name for the route that served a request. Frameworks that are not loaded are not
+asked.
+"""
 
 import sys
 
@@ -20,7 +22,8 @@ def _django(environ):
     return "/" + route.lstrip("^/")
 
 
-# Flask forgets the request when the application returns, so these are asked when the response begins; they only read.
+# Flask forgets the request when the application returns, so these are asked when the response
+# begins; they only read.
 _AT_RESPONSE = ((_werkzeug, "werkzeug"), (_bottle, "bottle"))
 # This one matches the path once more, which should not be part of the recording.
 _AT_END = ((_django, "django.core.handlers.wsgi"),)

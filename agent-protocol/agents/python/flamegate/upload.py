@@ -31,13 +31,15 @@ class Connection:
 
     def __init__(self, url):
         parts = urllib.parse.urlsplit(url)
-        self._make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._make = (
+            http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        )
         self._host, self._port = parts.hostname or "127.0.0.1", parts.port
         self._prefix = parts.path.rstrip("/")
         self._http = None
 
     def post(self, path, body, headers):
-        """Returns status and headers of the answer. OSError or HTTPException when there was none."""
+        """Returns the answer's status and headers. OSError or HTTPException when there was none."""
         path = self._prefix + path
         kept = self._http is not None
         try:
@@ -68,14 +70,15 @@ class Connection:
 
 
 class Uploader:
-    """Owner: the agent. Thread: `offer` is called by any thread and never waits for the network; the thread that uploads is
-    started by the first recording. Ends with the process."""
+    """Owner: the agent. Thread: `offer` is called by any thread and never waits for the network;
+    the thread that uploads is started by the first recording. Ends with the process.
+    """
 
     def __init__(self, url, sleep=time.sleep):
         self._url = url
         self._sleep = sleep
-        self.dropped = 0   # left the queue unsent
-        self.failed = 0    # refused by control, or given up
+        self.dropped = 0  # left the queue unsent
+        self.failed = 0  # refused by control, or given up
         self.uploaded = 0
         self._reset()
 
@@ -96,7 +99,9 @@ class Uploader:
     def offer(self, recording):
         with self._changed:
             self._queue.append(recording)
-            while len(self._queue) > QUEUE_MAX or sum(r.bytes for r in self._queue) > QUEUE_BYTES_MAX:
+            while (
+                len(self._queue) > QUEUE_MAX or sum(r.bytes for r in self._queue) > QUEUE_BYTES_MAX
+            ):
                 self._queue.popleft().drop()
                 self.dropped += 1
             self._changed.notify_all()
@@ -145,7 +150,9 @@ class Uploader:
             return {
                 "Content-Type": "application/x-pprof",
                 "Flamegate-Meta": upload.meta,
-                "Flamegate-Auth": upload_auth(upload.key, "POST", sent_path, upload.body, upload.meta),
+                "Flamegate-Auth": upload_auth(
+                    upload.key, "POST", sent_path, upload.body, upload.meta
+                ),
             }
 
         began = time.monotonic()
@@ -161,8 +168,10 @@ class Uploader:
             _log.info("flamegate: profile %s was not taken: %s", upload.profile_id, outcome)
 
     def _try(self, path, body, headers, attempt):
-        """Returns what came of it, and how long to wait before the next try, None when there shall be none."""
-        back_off = 2.0 ** attempt * random.uniform(0.25, 0.5)
+        """Returns what came of it, and how long to wait before the next try, None when there shall
+        be none.
+        """
+        back_off = 2.0**attempt * random.uniform(0.25, 0.5)
         try:
             status, answer = self._connection.post(path, body, headers)
         except (OSError, http.client.HTTPException) as error:
@@ -170,4 +179,7 @@ class Uploader:
         if status not in RETRY_STATUS:
             return status, None
         asked = answer.get("Retry-After", "")
-        return status, max(back_off, float(asked)) if asked.isascii() and asked.isdigit() else back_off
+        return (
+            status,
+            max(back_off, float(asked)) if asked.isascii() and asked.isdigit() else back_off,
+        )

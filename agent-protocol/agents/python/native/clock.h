@@ -7,11 +7,10 @@
 
 #define FG_NS_PER_S INT64_C(1000000000)
 
-static inline int64_t fg_clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * FG_NS_PER_S + now.tv_nsec;
+static inline int64_t fg_clock_ns(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (int64_t)now.tv_sec * FG_NS_PER_S + now.tv_nsec;
 }
 
 static inline int64_t fg_monotonic_ns(void) { return fg_clock_ns(CLOCK_MONOTONIC); }

@@ -23,7 +23,13 @@ def has(module):
 
 
 def run(*arguments, **options):
-    return subprocess.run([sys.executable, "-m", "flamegate", *arguments], cwd=PACKAGE, capture_output=True, text=True, **options)
+    return subprocess.run(
+        [sys.executable, "-m", "flamegate", *arguments],
+        cwd=PACKAGE,
+        capture_output=True,
+        text=True,
+        **options,
+    )
 
 
 class LauncherCase(unittest.TestCase):
@@ -34,8 +40,11 @@ class LauncherCase(unittest.TestCase):
         self.addCleanup(secret.close)
         secret.write(SECRET)
         secret.flush()
-        self.environ = {"FLAMEGATE_SECRET_FILE": secret.name, "FLAMEGATE_URL": self.control.url,
-                        "FLAMEGATE_SERVICE": "shop"}
+        self.environ = {
+            "FLAMEGATE_SECRET_FILE": secret.name,
+            "FLAMEGATE_URL": self.control.url,
+            "FLAMEGATE_SERVICE": "shop",
+        }
 
     def server(self, *command, **environ):
         return Server(command, {**self.environ, **environ}, cwd=PACKAGE)
@@ -82,9 +91,19 @@ class Servers(LauncherCase):
 @unittest.skipUnless(GUNICORN and has("gunicorn"), "gunicorn is not installed")
 class Gunicorn(LauncherCase):
     def gunicorn(self, *options, application="tests.servers:application", **environ):
-        # This interpreter, whatever the script's first line names. A worker that gunicorn tells to end before it has set up
-        # its signals does not hear it, and the time-out decides.
-        return self.server(sys.executable, GUNICORN, *options, "--graceful-timeout", "5", "-b", "unix:{bind}", application, **environ)
+        # This interpreter, whatever the script's first line names. A worker that gunicorn tells to
+        # end before it has set up its signals does not hear it, and the time-out decides.
+        return self.server(
+            sys.executable,
+            GUNICORN,
+            *options,
+            "--graceful-timeout",
+            "5",
+            "-b",
+            "unix:{bind}",
+            application,
+            **environ,
+        )
 
     def check(self, *options):
         with self.gunicorn(*options) as server:
@@ -136,12 +155,25 @@ class Gunicorn(LauncherCase):
             subprocess.run([*git, "commit", "-q", "-m", "first"], check=True)
             name = os.path.basename(repository)
             environ = {"KLAUS_REPOS": repository, "KLAUS_SITE_NAME": "test"}
-            with self.gunicorn("-k", "gthread", "--threads", "2", application="klaus.contrib.wsgi:application",
-                               **environ) as server:
+            with self.gunicorn(
+                "-k",
+                "gthread",
+                "--threads",
+                "2",
+                application="klaus.contrib.wsgi:application",
+                **environ,
+            ) as server:
                 upload, body = self.profile(server, f"/{name}/blob/HEAD/file.py")
-        files = {re.sub(r".*/", "", frame.file) for sample in upload.profile.samples for frame in sample.stack}
-        print(f"\nklaus: {len(upload.profile.samples)} samples in {upload.profile.duration_nanos / 1e6:.0f} ms, "
-              f"route {upload.meta.get('route')}")
+        files = {
+            re.sub(r".*/", "", frame.file)
+            for sample in upload.profile.samples
+            for frame in sample.stack
+        }
+        print(
+            f"\nklaus: {len(upload.profile.samples)} samples in "
+            f"{upload.profile.duration_nanos / 1e6:.0f} ms, "
+            f"route {upload.meta.get('route')}"
+        )
         self.assertTrue(files & {"views.py", "highlighting.py"}, files)
         self.assertEqual(upload.meta["route"], "/<repo>/blob/<rev>/<path:path>")
 
@@ -163,27 +195,50 @@ class Command(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             with open(os.path.join(directory, "sitecustomize.py"), "w") as file:
                 file.write("import sys\nsys.was_customized = True\n")
-            result = run(sys.executable, "-c",
-                         "import sys; print(sys.was_customized, 'flamegate' in sys.modules, sys.path[1:3])",
-                         env={**os.environ, "PYTHONPATH": directory})
+            result = run(
+                sys.executable,
+                "-c",
+                "import sys; print(sys.was_customized, 'flamegate' in sys.modules, sys.path[1:3])",
+                env={**os.environ, "PYTHONPATH": directory},
+            )
             site = os.path.join(PACKAGE, "flamegate", "site")
-            self.assertEqual(result.stdout.strip(), f"True False {[site, directory]}", result.stderr)
+            self.assertEqual(
+                result.stdout.strip(), f"True False {[site, directory]}", result.stderr
+            )
 
     def test_the_package_is_found_where_it_is(self):
         result = subprocess.run(
-            [sys.executable, "-c", "import tempfile, os; os.chdir(tempfile.gettempdir())\n"
-             "from wsgiref.simple_server import make_server\n"
-             "apps = [make_server('127.0.0.1', 0, lambda e, s: []).get_app() for _ in range(2)]\n"
-             "print([app.flamegate_wrapped for app in apps])"],
-            env={**{k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-                 "PYTHONPATH": os.path.join(PACKAGE, "flamegate", "site")}, cwd="/", capture_output=True, text=True)
+            [
+                sys.executable,
+                "-c",
+                "import tempfile, os; os.chdir(tempfile.gettempdir())\n"
+                "from wsgiref.simple_server import make_server\n"
+                "apps = [make_server('127.0.0.1', 0, lambda e, s: []).get_app() for _ in "
+                "range(2)]\n"
+                "print([app.flamegate_wrapped for app in apps])",
+            ],
+            env={
+                **{k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+                "PYTHONPATH": os.path.join(PACKAGE, "flamegate", "site"),
+            },
+            cwd="/",
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(result.stdout.strip(), "[True, True]", result.stderr)
 
     def test_asgi_applications_are_left_alone(self):
-        code = ("import sys; sys.path[:0] = ['flamegate/site', '.']\n"
-                "import flamegate_hooks, tests.servers\n"
-                "print(flamegate_hooks._wrapped(tests.servers.asgi) is tests.servers.asgi)")
-        self.assertEqual(subprocess.run([sys.executable, "-c", code], cwd=PACKAGE, capture_output=True, text=True).stdout.strip(), "True")
+        code = (
+            "import sys; sys.path[:0] = ['flamegate/site', '.']\n"
+            "import flamegate_hooks, tests.servers\n"
+            "print(flamegate_hooks._wrapped(tests.servers.asgi) is tests.servers.asgi)"
+        )
+        self.assertEqual(
+            subprocess.run(
+                [sys.executable, "-c", code], cwd=PACKAGE, capture_output=True, text=True
+            ).stdout.strip(),
+            "True",
+        )
 
 
 if __name__ == "__main__":

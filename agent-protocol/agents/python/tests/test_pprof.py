@@ -30,17 +30,32 @@ def profile_of(function, hidden=""):
 
 
 class Encoding(unittest.TestCase):
-    @unittest.skipUnless(shutil.which("go"), "Go is not installed: only this project's own reader checks the encoding")
+    @unittest.skipUnless(
+        shutil.which("go"),
+        "Go is not installed: only this project's own reader checks the encoding",
+    )
     def test_go_reads_it(self):
         with tempfile.NamedTemporaryFile(suffix=".pb.gz") as file:
             file.write(gzip.compress(profile_of(Shop().ordered)))
             file.flush()
             raw, top, tags, traces = (
-                subprocess.run(["go", "tool", "pprof", option, file.name], check=True, capture_output=True, text=True).stdout
-                for option in ("-raw", "-top", "-tags", "-traces"))
-        for expected in ("Comment: a comment", "PeriodType: wall nanoseconds", "Period: 1000000", "Time: 20",
-                         "samples/count wall/nanoseconds[dflt] cpu/nanoseconds", "state:[running] thread:[main thread]",
-                         "timestamp_ns:["):
+                subprocess.run(
+                    ["go", "tool", "pprof", option, file.name],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                ).stdout
+                for option in ("-raw", "-top", "-tags", "-traces")
+            )
+        for expected in (
+            "Comment: a comment",
+            "PeriodType: wall nanoseconds",
+            "Period: 1000000",
+            "Time: 20",
+            "samples/count wall/nanoseconds[dflt] cpu/nanoseconds",
+            "state:[running] thread:[main thread]",
+            "timestamp_ns:[",
+        ):
             self.assertIn(expected, raw)
         self.assertIn("spin", top)
         self.assertIn("main thread", tags)
@@ -68,7 +83,12 @@ class Encoding(unittest.TestCase):
         for i, space in enumerate(spaces):
             exec(compile("def same():\n    spin(0.02)", f"file{i}.py", "exec"), space)
         profile = pprof.read(profile_of(lambda: [space["same"]() for space in spaces]))
-        files = {frame.file for sample in profile.samples for frame in sample.stack if frame.function == "same"}
+        files = {
+            frame.file
+            for sample in profile.samples
+            for frame in sample.stack
+            if frame.function == "same"
+        }
         self.assertEqual(files, {"file0.py", "file1.py"})
 
 

@@ -51,10 +51,15 @@ class Uploads(unittest.TestCase):
             recording = recorded(0.05)
             offered = time.monotonic_ns()
             self.uploader.offer(recording)
-            latencies.append((self.control.upload(recording.request.id).received_ns - offered) / 1e6)
+            latencies.append(
+                (self.control.upload(recording.request.id).received_ns - offered) / 1e6
+            )
         latencies.sort()
-        print(f"\nupload: median {latencies[25]:.1f} ms, 9 of 10 within {latencies[44]:.1f} ms, first to last over "
-              f"{len(self.control.connections)} connection(s)")
+        print(
+            f"\nupload: median {latencies[25]:.1f} ms, 9 of 10 within {latencies[44]:.1f} ms, "
+            f"first to last over "
+            f"{len(self.control.connections)} connection(s)"
+        )
         self.assertLess(latencies[25], 20)
 
     def test_one_connection_is_kept(self):
@@ -125,11 +130,15 @@ class Uploads(unittest.TestCase):
     def test_parts_count_up(self):
         self.offer(3)
         self.settle()
-        self.assertEqual([u.part for u in self.control.uploads], [f"{os.getpid()}-{i}" for i in range(3)])
+        self.assertEqual(
+            [u.part for u in self.control.uploads], [f"{os.getpid()}-{i}" for i in range(3)]
+        )
 
     def test_of_more_than_eight_the_oldest_are_dropped(self):
         gate = threading.Event()
-        with mock.patch.object(uploads.Connection, "post", side_effect=lambda *_: (gate.wait(), (201, {}))[1]) as post:
+        with mock.patch.object(
+            uploads.Connection, "post", side_effect=lambda *_: (gate.wait(), (201, {}))[1]
+        ) as post:
             first = self.offer()[0]
             while self.uploader.pending() and self.uploader._queue:
                 time.sleep(0.001)
@@ -166,18 +175,27 @@ class Uploads(unittest.TestCase):
         recording.stop()
         began = time.monotonic()
         upload = recording.encode("host")
-        print(f"\nlarge: {recording._stats['taken']} samples 512 deep, {len(upload.body) / 1024:.0f} KiB, encoded in "
-              f"{(time.monotonic() - began) * 1000:.0f} ms")
+        print(
+            f"\nlarge: {recording._stats['taken']} samples 512 deep, "
+            f"{len(upload.body) / 1024:.0f} KiB, encoded in "
+            f"{(time.monotonic() - began) * 1000:.0f} ms"
+        )
         self.assertLess(len(upload.body), 4 << 20)
 
     def test_what_waits_at_exit_is_sent(self):
-        script = ("import sys, time\n"
-                  "from tests.test_upload import recorded\n"
-                  "from flamegate.agent import Agent\n"
-                  "agent = Agent({'FLAMEGATE_URL': sys.argv[1], 'FLAMEGATE_SECRET_FILE': '/nowhere'})\n"
-                  "agent.uploader.offer(recorded())\n")
-        subprocess.run([sys.executable, "-c", script, self.control.url], check=True, capture_output=True,
-                       cwd=os.path.join(os.path.dirname(__file__), ".."))
+        script = (
+            "import sys, time\n"
+            "from tests.test_upload import recorded\n"
+            "from flamegate.agent import Agent\n"
+            "agent = Agent({'FLAMEGATE_URL': sys.argv[1], 'FLAMEGATE_SECRET_FILE': '/nowhere'})\n"
+            "agent.uploader.offer(recorded())\n"
+        )
+        subprocess.run(
+            [sys.executable, "-c", script, self.control.url],
+            check=True,
+            capture_output=True,
+            cwd=os.path.join(os.path.dirname(__file__), ".."),
+        )
         self.control.wait(1)
 
 

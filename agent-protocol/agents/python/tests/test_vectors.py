@@ -37,8 +37,14 @@ class Vectors(unittest.TestCase):
             with self.subTest(case["name"]):
                 secret = keys.secret_in(bytes.fromhex(case["file_hex"]))
                 self.assertEqual(secret.hex(), case["secret_hex"])
-                self.assertEqual(keys.derive(secret), (case["kid"], bytes.fromhex(case["request_key_hex"]),
-                                                       bytes.fromhex(case["upload_key_hex"])))
+                self.assertEqual(
+                    keys.derive(secret),
+                    (
+                        case["kid"],
+                        bytes.fromhex(case["request_key_hex"]),
+                        bytes.fromhex(case["upload_key_hex"]),
+                    ),
+                )
         for case in vectors["bad"]:
             with self.subTest(case["name"]):
                 self.assertIsNone(keys.secret_in(bytes.fromhex(case["file_hex"])))
@@ -53,7 +59,10 @@ class Vectors(unittest.TestCase):
                     with self.assertLogs("flamegate", "WARNING"):
                         self.assertFalse(keys.Keyring([file.name]))
                     continue
-                self.assertEqual(keys.Keyring([None, file.name]).find(case["kid"]).request.hex(), case["request_key_hex"])
+                self.assertEqual(
+                    keys.Keyring([None, file.name]).find(case["kid"]).request.hex(),
+                    case["request_key_hex"],
+                )
 
     def test_request_headers(self):
         vectors = load("request.json")
@@ -63,10 +72,16 @@ class Vectors(unittest.TestCase):
                 replays = ReplayRing()
                 for seen in case.get("seen", ()):
                     replays.add(seen, case["now_ms"], case["now_ms"] + 1)
-                verdict = Gate(case["service"], keyring, replays).check(case["header"], case["method"], case["now_ms"])
+                verdict = Gate(case["service"], keyring, replays).check(
+                    case["header"], case["method"], case["now_ms"]
+                )
                 self.assertEqual(verdict.state, case["state"])
                 if "options" in case:
-                    options = {"mode": verdict.request.mode, "us": verdict.request.period_us, "max": verdict.request.max_ms}
+                    options = {
+                        "mode": verdict.request.mode,
+                        "us": verdict.request.period_us,
+                        "max": verdict.request.max_ms,
+                    }
                     self.assertEqual(options, case["options"])
         print(f"\nvectors: {len(vectors['cases'])} request headers")
 
@@ -80,8 +95,15 @@ class Vectors(unittest.TestCase):
             if not case["valid"] or key is None:
                 continue
             with self.subTest(case["name"]):
-                made = keys.upload_auth(key, case["method"], case["path"], bytes.fromhex(case["body_hex"]), case["meta"],
-                                        int(fields["ts"]), fields["nonce"])
+                made = keys.upload_auth(
+                    key,
+                    case["method"],
+                    case["path"],
+                    bytes.fromhex(case["body_hex"]),
+                    case["meta"],
+                    int(fields["ts"]),
+                    fields["nonce"],
+                )
                 self.assertEqual(dict(re.findall(r"([a-z]+)=([^;]*)", made))["sig"], fields["sig"])
                 checked += 1
         print(f"\nvectors: {checked} upload signatures")
@@ -93,11 +115,25 @@ class Vectors(unittest.TestCase):
 
     def test_acknowledgements_have_the_accepted_form(self):
         good = [case["header"] for case in load("ack.json")["good"]]
-        self.assertIn(acknowledgement("mgj6k3cw0abcdefghij4", "started", "python/1.0", "cpython/3.11", "wall,cpu,lines",
-                                      1760000000000), good)
-        ours = acknowledgement("mgj6k3cw0abcdefghij4", "started", AGENT, RUNTIME, CAPS, 1760000000000)
-        self.assertRegex(ours, r"v=1;id=[0-9a-z]{20};st=[a-z-]+;agent=[A-Za-z0-9._+-]{1,32}/[A-Za-z0-9._+-]{1,32};"
-                               r"rt=[A-Za-z0-9._+-]{1,32}/[A-Za-z0-9._+-]{1,32};caps=([a-z0-9-]{1,16},?)+;now=\d+")
+        self.assertIn(
+            acknowledgement(
+                "mgj6k3cw0abcdefghij4",
+                "started",
+                "python/1.0",
+                "cpython/3.11",
+                "wall,cpu,lines",
+                1760000000000,
+            ),
+            good,
+        )
+        ours = acknowledgement(
+            "mgj6k3cw0abcdefghij4", "started", AGENT, RUNTIME, CAPS, 1760000000000
+        )
+        self.assertRegex(
+            ours,
+            r"v=1;id=[0-9a-z]{20};st=[a-z-]+;agent=[A-Za-z0-9._+-]{1,32}/[A-Za-z0-9._+-]{1,32};"
+            r"rt=[A-Za-z0-9._+-]{1,32}/[A-Za-z0-9._+-]{1,32};caps=([a-z0-9-]{1,16},?)+;now=\d+",
+        )
         self.assertLessEqual(len(ours), 512)
 
 

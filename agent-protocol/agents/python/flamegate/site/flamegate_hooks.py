@@ -1,4 +1,5 @@
-"""Wraps the WSGI applications that servers load, by patching a server's module right after its import.
+"""Wraps the WSGI applications that servers load, by patching a server's module right after its
+import.
 
 Outside the package, which is imported only when there is an application to wrap.
 """
@@ -14,7 +15,8 @@ def _import_package():
     if importlib.util.find_spec("flamegate") is None:
         root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         spec = importlib.util.spec_from_file_location(
-            "flamegate", os.path.join(root, "__init__.py"), submodule_search_locations=[root])
+            "flamegate", os.path.join(root, "__init__.py"), submodule_search_locations=[root]
+        )
         package = importlib.util.module_from_spec(spec)
         sys.modules["flamegate"] = package
         spec.loader.exec_module(package)
@@ -26,11 +28,15 @@ def _import_package():
 def _is_asgi(application):
     from inspect import iscoroutinefunction
 
-    return iscoroutinefunction(application) or iscoroutinefunction(getattr(type(application), "__call__", None))
+    return iscoroutinefunction(application) or iscoroutinefunction(
+        getattr(type(application), "__call__", None)
+    )
 
 
 def _wrapped(application):
-    """The application to serve instead. What is not WSGI stays, and so does everything when the agent cannot be had."""
+    """The application to serve instead. What is not WSGI stays, and so does everything when the
+    agent cannot be had.
+    """
     if not callable(application) or _is_asgi(application):
         return application
     try:
@@ -99,7 +105,9 @@ def _patch_after(loader, patch):
 
 
 class _Finder:
-    """A finder in front of all others: finds nothing itself, but lets the patch follow the import that the others make."""
+    """A finder in front of all others: finds nothing itself, but lets the patch follow the import
+    that the others make.
+    """
 
     def find_spec(self, name, path=None, target=None):
         patch = _PATCHES.get(name)

@@ -1,5 +1,5 @@
-# Imported by every interpreter that starts under `python3 -m flamegate`, before the program itself, and so by the scripts that
-# the application starts, too: it must be cheap and must not fail.
+# Imported by every interpreter that starts under `python3 -m flamegate`, before the program itself,
+# and so by the scripts that the application starts, too: it must be cheap and must not fail.
 
 import os
 import sys

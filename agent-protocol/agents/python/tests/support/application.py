@@ -12,7 +12,7 @@ def spin(seconds):
 
 
 def call(application, profile_header=None, method="GET", path="/", **environ):
-    """Calls as a server does. Returns status, headers and body; raises what the application raises."""
+    """Calls as a server does. Returns status, headers and body; raises what is raised."""
     environ = {"REQUEST_METHOD": method, "PATH_INFO": path, **environ}
     if profile_header is not None:
         environ["HTTP_FLAMEGATE_PROFILE"] = profile_header

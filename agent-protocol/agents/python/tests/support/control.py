@@ -21,7 +21,7 @@ class Upload(NamedTuple):
     meta: dict
     profile: Profile
     received_ns: int  # time.monotonic_ns()
-    connection: int   # port of the agent's end
+    connection: int  # port of the agent's end
 
 
 def _b64url(text):
@@ -29,7 +29,8 @@ def _b64url(text):
 
 
 class Control:
-    """Answers 201 to what verifies, or what `answers` says: a list of (status, headers), used up one by one.
+    """Answers 201 to what verifies, or what `answers` says: a list of (status, headers), used up
+    one by one.
 
     Ends with `close`, or as a context manager.
     """
@@ -82,18 +83,24 @@ class Control:
         self._server.server_close()
 
     def wait(self, count=1, timeout=20):
-        """The uploads, once there are `count` of them. Raises AssertionError when they do not come or do not verify."""
+        """The uploads, once there are `count` of them. Raises AssertionError when they do not come
+        or do not verify.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self.faults or len(self.uploads) >= count, timeout)
             if self.faults:
                 raise AssertionError(self.faults[0])
             if len(self.uploads) < count:
-                raise AssertionError(f"{len(self.uploads)} of {count} uploads came, statuses {self.statuses}")
+                raise AssertionError(
+                    f"{len(self.uploads)} of {count} uploads came, statuses {self.statuses}"
+                )
             return list(self.uploads)
 
     def upload(self, profile_id, timeout=20):
         with self._changed:
-            found = self._changed.wait_for(lambda: [u for u in self.uploads if u.id == profile_id], timeout)
+            found = self._changed.wait_for(
+                lambda: [u for u in self.uploads if u.id == profile_id], timeout
+            )
             if not found:
                 raise AssertionError(f"no upload of {profile_id}; faults {self.faults}")
             return found[0]
@@ -128,9 +135,28 @@ class Control:
         assert set(auth) == {"kid", "ts", "nonce", "sig"} and auth["kid"] == self._key.kid
         assert abs(int(auth["ts"]) - time.time() * 1000) < 300_000
         assert re.fullmatch(r"[A-Za-z0-9_-]{16,64}", auth["nonce"])
-        text = "\n".join(("FG1-UP", auth["kid"], auth["ts"], auth["nonce"], handler.command, handler.path,
-                          hashlib.sha256(body).hexdigest(), hashlib.sha256(meta.encode()).hexdigest()))
-        assert hmac.digest(self._key.upload, text.encode(), "sha256") == _b64url(auth["sig"]), "wrong signature"
+        text = "\n".join(
+            (
+                "FG1-UP",
+                auth["kid"],
+                auth["ts"],
+                auth["nonce"],
+                handler.command,
+                handler.path,
+                hashlib.sha256(body).hexdigest(),
+                hashlib.sha256(meta.encode()).hexdigest(),
+            )
+        )
+        assert hmac.digest(self._key.upload, text.encode(), "sha256") == _b64url(
+            auth["sig"]
+        ), "wrong signature"
         decoded = _b64url(meta)
         assert len(decoded) <= 4096
-        return Upload(match[1], match[2], json.loads(decoded), read(body), received_ns, handler.client_address[1])
+        return Upload(
+            match[1],
+            match[2],
+            json.loads(decoded),
+            read(body),
+            received_ns,
+            handler.client_address[1],
+        )

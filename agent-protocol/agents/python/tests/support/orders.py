@@ -20,12 +20,36 @@ def new_id(now_ms=None):
 
 
 def header(profile_id, method="GET", key=KEY, **fields):
-    """The value of Flamegate-Profile; `fields` replace ts, ttl, svc, mode, us, max before, and sig after signing."""
-    values = {"v": "1", "id": profile_id, "ts": str(int(time.time() * 1000)), "ttl": "10000", "svc": "shop", "kid": key.kid,
-              "mode": "wall", "us": "1000", "max": "30000"}
+    """The value of Flamegate-Profile; `fields` replace ts, ttl, svc, mode, us, max before, and sig
+    after signing.
+    """
+    values = {
+        "v": "1",
+        "id": profile_id,
+        "ts": str(int(time.time() * 1000)),
+        "ttl": "10000",
+        "svc": "shop",
+        "kid": key.kid,
+        "mode": "wall",
+        "us": "1000",
+        "max": "30000",
+    }
     values.update({name: str(value) for name, value in fields.items()})
-    values.setdefault("sig", request_signature(key, values["kid"], values["id"], values["ts"], values["ttl"], values["svc"],
-                                               method, values["mode"], values["us"], values["max"]))
+    values.setdefault(
+        "sig",
+        request_signature(
+            key,
+            values["kid"],
+            values["id"],
+            values["ts"],
+            values["ttl"],
+            values["svc"],
+            method,
+            values["mode"],
+            values["us"],
+            values["max"],
+        ),
+    )
     return ";".join(f"{name}={value}" for name, value in values.items())
 
 

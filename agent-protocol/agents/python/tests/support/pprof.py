@@ -8,9 +8,9 @@ Frame = collections.namedtuple("Frame", "function file first_line line")
 
 
 class Sample(NamedTuple):
-    stack: tuple   # of Frame, innermost first
+    stack: tuple  # of Frame, innermost first
     values: tuple
-    labels: dict   # text or number
+    labels: dict  # text or number
 
 
 class Profile(NamedTuple):
@@ -68,7 +68,7 @@ def _fields(data):
             value, at = _varint(data, at)
         elif tag & 7 == 2:
             size, at = _varint(data, at)
-            value, at = data[at:at + size], at + size
+            value, at = data[at : at + size], at + size
             if len(value) != size:
                 raise ValueError("a field ends beyond its message")
         else:
@@ -112,16 +112,30 @@ def read(data) -> Profile:
         pair = _fields(raw)
         return strings[_one(pair, 1)], strings[_one(pair, 2)]
 
-    return Profile([value_type(raw) for raw in fields[1]], samples, _one(fields, 12), value_type(_one(fields, 11, b"")),
-                   _one(fields, 9), _one(fields, 10), [strings[i] for i in fields[13]], strings[_one(fields, 14)])
+    return Profile(
+        [value_type(raw) for raw in fields[1]],
+        samples,
+        _one(fields, 12),
+        value_type(_one(fields, 11, b"")),
+        _one(fields, 9),
+        _one(fields, 10),
+        [strings[i] for i in fields[13]],
+        strings[_one(fields, 14)],
+    )
 
 
 def _locations(fields, strings):
     functions = {}
     for function in map(_fields, fields[5]):
-        functions[_one(function, 1)] = (strings[_one(function, 2)], strings[_one(function, 4)], _one(function, 5))
+        functions[_one(function, 1)] = (
+            strings[_one(function, 2)],
+            strings[_one(function, 4)],
+            _one(function, 5),
+        )
     frames = {}
     for location in map(_fields, fields[4]):
         lines = [_fields(line) for line in location[4]]
-        frames[_one(location, 1)] = [Frame(*functions[_one(line, 1)], _one(line, 2)) for line in lines]
+        frames[_one(location, 1)] = [
+            Frame(*functions[_one(line, 1)], _one(line, 2)) for line in lines
+        ]
     return frames

@@ -31,7 +31,8 @@ def free_port():
 
 
 class Server:
-    """A command that listens at `{bind}`: replaced in its arguments by a socket's path, `{port}` by a port's number.
+    """A command that listens at `{bind}`: replaced in its arguments by a socket's path, `{port}` by
+    a port's number.
 
     Owner: the test, as a context manager; the process ends with it.
     """
@@ -40,11 +41,19 @@ class Server:
         self._directory = tempfile.TemporaryDirectory()
         self.path = os.path.join(self._directory.name, "socket")
         self.port = free_port() if any("{port}" in part for part in command) else None
-        command = [part.replace("{bind}", self.path).replace("{port}", str(self.port)) for part in command]
+        command = [
+            part.replace("{bind}", self.path).replace("{port}", str(self.port)) for part in command
+        ]
         self.log_path = os.path.join(self._directory.name, "log")
         with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen([*launcher, *command], cwd=cwd, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                                            env={**os.environ, "PYTHONPATH": PACKAGE, **dict(environ)})
+            self.process = subprocess.Popen(
+                [*launcher, *command],
+                cwd=cwd,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": PACKAGE, **dict(environ)},
+            )
         self._wait_until_ready()
 
     def __enter__(self):
@@ -58,13 +67,19 @@ class Server:
             return log.read()
 
     def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60) if self.port else UnixConnection(self.path)
+        return (
+            http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+            if self.port
+            else UnixConnection(self.path)
+        )
 
     def get(self, path="/", profile_header=None):
         """Status, headers as a list, body."""
         connection = self.connect()
         try:
-            connection.request("GET", path, headers={"Flamegate-Profile": profile_header} if profile_header else {})
+            connection.request(
+                "GET", path, headers={"Flamegate-Profile": profile_header} if profile_header else {}
+            )
             response = connection.getresponse()
             return response.status, response.getheaders(), response.read()
         finally:
