@@ -75,7 +75,7 @@ static_assert(std::is_sorted(kFiles.begin(), kFiles.end(),
                              [](const Asset& a, const Asset& b) { return a.path < b.path; }));
 static_assert(find(kPagePath) != nullptr && find(kBadge.path) != nullptr);
 
-constexpr std::array<string_view, 8> kPages = {"",        "profiles", "routes", "campaigns",
+constexpr std::array<string_view, 9> kPages = {"hosts", "",        "profiles", "routes", "campaigns",
                                                "compare", "live",     "status", "flamegraph"};
 constexpr std::array<string_view, 4> kPageFolders = {"p/", "routes/", "hosts/", "campaigns/"};
 

@@ -103,12 +103,12 @@ TEST(UiAssets, ConsolePageEscapesThePrefixAndTagsItApart) {
 
 TEST(UiAssets, KnowsTheConsolesPages) {
   for (const std::string_view path :
-       {"", "profiles", "p/0123456789abcdefghij", "routes", "routes/GET%20%2F", "hosts/web-1",
+       {"", "profiles", "p/0123456789abcdefghij", "routes", "routes/GET%20%2F", "hosts", "hosts/web-1",
         "campaigns", "campaigns/new", "compare", "live", "status", "flamegraph"}) {
     EXPECT_TRUE(isConsolePath(path)) << path;
   }
   for (const std::string_view path :
-       {"p", "p/", "hosts", "hosts/", "api/v1/profiles", "assets/x.js", "b/x.js", "profilesx"}) {
+       {"p", "p/", "hosts/", "api/v1/profiles", "assets/x.js", "b/x.js", "profilesx"}) {
     EXPECT_FALSE(isConsolePath(path)) << path;
   }
 }

@@ -128,7 +128,7 @@ function api(state, method, path, query, response) {
   if (path === 'status') return json(response, 200, statusOf(state));
   if (path === 'session') return session(state, method, response);
   if (path === 'profiles') return json(response, 200, list(state, query));
-  if (path === 'routes' || path === 'hosts') return json(response, 200, groups(state, path));
+  if (path === 'routes' || path === 'hosts') return json(response, 200, groups(state, path, query));
   const pageview = /^pageviews\/(.+)$/.exec(path);
   if (pageview)
     return json(response, 200, {
@@ -248,9 +248,9 @@ function list(state, query) {
   };
 }
 
-function groups(state, member) {
+function groups(state, member, query) {
   const by = new Map();
-  for (const row of state.story.rows) {
+  for (const row of state.story.rows.filter((one) => matches(one, query))) {
     const name = member === 'routes' ? row.route : row.host;
     const group = by.get(name) ?? {
       name,

@@ -180,6 +180,41 @@ describe('search', () => {
   });
 });
 
+describe('owners', () => {
+  it('stand out alone, and are in the address', async () => {
+    const { page, close } = await open(`${id}?v=left`);
+    await page.getByRole('button', { name: 'My code' }).click();
+    await page.waitForURL(/own=own/);
+    assert.match(
+      await page.locator('.found').innerText(),
+      /frames: 362\.4 ms total \(89\.4 % of 405\.5 ms\), 40\.3 ms self/,
+    );
+    await close();
+  });
+});
+
+describe('the sandwich', () => {
+  it('shows callers and callees of the chosen function', async () => {
+    const { page, close } = await openPage(browser, `${fixture.console}/p/${id}?v=sandwich`);
+    await page.locator('.top button', { hasText: 'dulwich.pack.Pack.get_raw' }).click();
+    await page.locator('canvas.flame').nth(1).waitFor();
+    await settle(page);
+    assert.match(await detail(page), /dulwich\.pack\.Pack\.get_raw[\s\S]*total 64\.4 ms/);
+    await page
+      .locator('canvas.flame')
+      .first()
+      .hover({ position: { x: 100, y: 9 + 18 } });
+    await settle(page);
+    assert.match(await detail(page), /PackBasedObjectStore\.get_raw/);
+    await page
+      .locator('canvas.flame')
+      .first()
+      .click({ position: { x: 100, y: 9 + 18 } });
+    await page.getByRole('heading', { name: /Callees total 47/ }).waitFor();
+    await close();
+  });
+});
+
 describe('keyboard', () => {
   it('walks callers, callees and siblings, speaks, zooms and steps back', async () => {
     const { page, canvas, close } = await open(`${id}?v=left`);

@@ -14,6 +14,7 @@ const screens = {
   'profiles-none': '/profiles?status=5xx&min_ms=900000',
   profile: `/p/${id}?q=Tree._deserialize`,
   'profile-left': `/p/${id}?v=left`,
+  'profile-sandwich': `/p/${id}?v=sandwich`,
   'profile-top': `/p/${id}?v=top`,
   'profile-tree': `/p/${id}?v=tree`,
   'profile-speedscope': `/p/${id}?v=speedscope`,
@@ -49,6 +50,8 @@ for (const [name, path] of Object.entries(screens)) {
         await page.locator('flamegate-badge .pill').click();
         await page.waitForTimeout(500);
       }
+      if (name === 'profile-sandwich')
+        await page.locator('.top button', { hasText: 'get_raw' }).first().click();
       if (name === 'profile')
         await page
           .locator('canvas.flame')

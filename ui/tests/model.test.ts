@@ -12,7 +12,8 @@ import {
   type Frames,
 } from '../app/model/frames';
 import { layOutTree } from '../app/model/merged';
-import { findFrames, matchFunctions } from '../app/model/search';
+import { sandwich } from '../app/model/sandwich';
+import { findFrames, highlight, matchFunctions } from '../app/model/search';
 import { ownerOf, packageOf, Symbols } from '../app/model/symbols';
 import { neighboursOf, sumFunctions, sumOwners } from '../app/model/top';
 import type { TimelineAnswer, TreeAnswer } from '../app/model/types';
@@ -209,9 +210,36 @@ describe('search', () => {
     expect(b).toMatchObject({ boxes: 2, functions: 1, total: 70, self: 50 });
   });
 
+  it('narrows to an owner', () => {
+    expect(highlight(frames.symbols, '', '')).toBeNull();
+    expect([...highlight(frames.symbols, 'a', 'own')!]).toEqual([1, 1, 1]);
+    expect([...highlight(frames.symbols, '', 'library')!]).toEqual([0, 0, 0]);
+  });
+
   it('wants every word, in the name or the file', () => {
     expect([...matchFunctions(frames.symbols, 'b main.py')]).toEqual([0, 0, 1]);
     expect([...matchFunctions(frames.symbols, '   ')]).toEqual([0, 0, 0]);
+  });
+});
+
+describe('a sandwich', () => {
+  const both = sandwich(layOut(kTree), 2);
+
+  it('merges all callers, outermost calls only', () => {
+    expect(boxesOf(both.callers)).toEqual([
+      ['b', 0, 0, 70],
+      ['main', 1, 0, 60],
+      ['a', 1, 60, 70],
+      ['main', 2, 60, 70],
+    ]);
+  });
+
+  it('merges all callees', () => {
+    expect(boxesOf(both.callees)).toEqual([
+      ['b', 0, 0, 70],
+      ['main', 1, 0, 20],
+    ]);
+    expect(both.callees.self[0]).toBe(50);
   });
 });
 

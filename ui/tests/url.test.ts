@@ -39,10 +39,46 @@ describe('places', () => {
 
 describe('the view of a profile', () => {
   const views: ProfileView[] = [
-    { view: 'time', search: '', frame: '', zoom: null, thread: null, sort: '' },
-    { view: 'left', search: 'a b&c=d', frame: 'k3j2', zoom: [0, 12.5], thread: null, sort: '' },
-    { view: 'time', search: '', frame: 'k3j2@12.500', zoom: [3.1235, 4], thread: 2, sort: '' },
-    { view: 'top', search: 'é', frame: '', zoom: null, thread: null, sort: '-total' },
+    {
+      view: 'time',
+      search: '',
+      frame: '',
+      zoom: null,
+      thread: null,
+      sort: '',
+      value: '',
+      owner: '',
+    },
+    {
+      view: 'left',
+      search: 'a b&c=d',
+      frame: 'k3j2',
+      zoom: [0, 12.5],
+      thread: null,
+      sort: '',
+      value: '',
+      owner: '',
+    },
+    {
+      view: 'time',
+      search: '',
+      frame: 'k3j2@12.500',
+      zoom: [3.1235, 4],
+      thread: 2,
+      sort: '',
+      value: '',
+      owner: '',
+    },
+    {
+      view: 'top',
+      search: 'é',
+      frame: '',
+      zoom: null,
+      thread: null,
+      sort: '-total',
+      value: 'cpu',
+      owner: 'own',
+    },
   ];
   it.each(views)('survives the address: %j', (view) => {
     const text = formatProfileView(view).toString();

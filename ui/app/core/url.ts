@@ -1,5 +1,7 @@
 // What the address says: the path names a thing, the query a view of it. Pure.
 
+import type { Owner } from '../model/symbols';
+
 export type Place =
   | { screen: 'overview' }
   | { screen: 'profiles' }
@@ -46,7 +48,7 @@ function decode(text: string): string {
   }
 }
 
-export const kViews = ['time', 'left', 'top', 'tree', 'speedscope'] as const;
+export const kViews = ['time', 'left', 'sandwich', 'top', 'tree', 'speedscope'] as const;
 export type View = (typeof kViews)[number];
 
 export interface ProfileView {
@@ -59,7 +61,13 @@ export interface ProfileView {
   // Index of the thread; the busiest when absent.
   thread: number | null;
   sort: string;
+  // Type of the values that the merged views show; the server's choice when empty.
+  value: string;
+  // Whose frames stand out; everybody's when empty.
+  owner: Owner | '';
 }
+
+export const kOwners: readonly Owner[] = ['own', 'library', 'runtime'];
 
 export function parseProfileView(query: URLSearchParams): ProfileView {
   const view = query.get('v') as View;
@@ -71,6 +79,8 @@ export function parseProfileView(query: URLSearchParams): ProfileView {
     zoom: parseRange(query.get('z')),
     thread: Number.isInteger(thread) && thread >= 0 ? thread : null,
     sort: query.get('sort') ?? '',
+    value: query.get('unit') ?? '',
+    owner: kOwners.find((owner) => owner === query.get('own')) ?? '',
   };
 }
 
@@ -82,6 +92,8 @@ export function formatProfileView(view: ProfileView): URLSearchParams {
   if (view.zoom) query.set('z', view.zoom.map(shortNumber).join('-'));
   if (view.thread !== null) query.set('th', String(view.thread));
   if (view.sort) query.set('sort', view.sort);
+  if (view.value) query.set('unit', view.value);
+  if (view.owner) query.set('own', view.owner);
   return query;
 }
 

@@ -1,7 +1,7 @@
 // Finding frames by text, and what they cost together.
 
 import { kNone, total, type Frames } from './frames';
-import { Symbols } from './symbols';
+import { Symbols, type Owner } from './symbols';
 
 export interface Found {
   // One byte a function: 1 where the text is in the name or the place.
@@ -22,6 +22,14 @@ export function matchFunctions(symbols: Symbols, text: string): Uint8Array {
     const hay = `${symbols.names[fn]}\n${symbols.files[fn]}`.toLowerCase();
     if (words.every((word) => hay.includes(word))) mask[fn] = 1;
   }
+  return mask;
+}
+
+// What stands out: functions of an owner that match a text. Null when everything does.
+export function highlight(symbols: Symbols, text: string, owner: Owner | ''): Uint8Array | null {
+  if (!text && !owner) return null;
+  const mask = text ? matchFunctions(symbols, text) : new Uint8Array(symbols.count).fill(1);
+  if (owner) symbols.owners.forEach((one, fn) => one !== owner && (mask[fn] = 0));
   return mask;
 }
 

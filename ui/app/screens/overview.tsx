@@ -1,6 +1,6 @@
 // The newest profiles, and the switch that records this visitor's next requests.
 
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { asApiError, getJson, send } from '../core/api';
 import { ago, clock, count, duration, figure } from '../core/format';
 import { useResource, useTicker } from '../core/resource';
@@ -21,6 +21,8 @@ import { isLive } from './profiles/list';
 import { Store, You } from './status';
 
 const kNewest = 'profiles?limit=12';
+const kSlowest = 6;
+const kDayMs = 24 * 3600e3;
 const kRefreshMs = 3000;
 const kRetryS = 15;
 
@@ -42,21 +44,24 @@ export function Overview() {
         <Unreachable error={newest.error} at={newest.at} retry={newest.reload} every={kRetryS} />
       )}
       <div class="cols">
-        <section class="sect">
-          <h2>
-            Newest profiles{' '}
-            {page && (
-              <small>
-                {count(page.profiles.length)} of {count(page.total)}
-              </small>
-            )}
-            <span class="end">
-              <a href={href('profiles')}>All profiles</a>
-            </span>
-          </h2>
-          {!page && !newest.error && <Loading what="profiles" />}
-          {page && (page.profiles.length > 0 ? <NewestTable page={page} /> : <FirstProfile />)}
-        </section>
+        <div>
+          <section class="sect">
+            <h2>
+              Newest profiles{' '}
+              {page && (
+                <small>
+                  {count(page.profiles.length)} of {count(page.total)}
+                </small>
+              )}
+              <span class="end">
+                <a href={href('profiles')}>All profiles</a>
+              </span>
+            </h2>
+            {!page && !newest.error && <Loading what="profiles" />}
+            {page && (page.profiles.length > 0 ? <ShortTable page={page} /> : <FirstProfile />)}
+          </section>
+          {page && page.profiles.length > 0 && <Slowest />}
+        </div>
         <div class="right">
           <SessionBox />
           <StatusBoxes />
@@ -66,7 +71,30 @@ export function Overview() {
   );
 }
 
-function NewestTable({ page }: { page: ProfilePage }) {
+// Asked once: what was slow does not change by the second.
+function Slowest() {
+  const from = useMemo(() => String(Date.now() - kDayMs), []);
+  const query = new URLSearchParams({ sort: '-duration_ms', from });
+  const path = `profiles?${query}&limit=${kSlowest}`;
+  const slowest = useResource(path, (abort) => getJson<ProfilePage>(path, abort));
+  if (!slowest.data || slowest.data.profiles.length === 0) return null;
+  return (
+    <section class="sect">
+      <h2>
+        Slowest of the last 24 h{' '}
+        <small>
+          {count(slowest.data.profiles.length)} of {count(slowest.data.total)}
+        </small>
+        <span class="end">
+          <a href={href('profiles', query)}>All, slowest first</a>
+        </span>
+      </h2>
+      <ShortTable page={slowest.data} />
+    </section>
+  );
+}
+
+function ShortTable({ page }: { page: ProfilePage }) {
   return (
     <table class="flush newest">
       <thead class="vh">

@@ -17,14 +17,25 @@ interface Props {
   range: Range | null;
   events: FlameEvents;
   label: string;
+  // One of two on the screen: takes half the room.
+  half?: boolean;
 }
 
-export function FlameCanvas({ frames, states, mask, selected, range, events, label }: Props) {
+export function FlameCanvas({
+  frames,
+  states,
+  mask,
+  selected,
+  range,
+  events,
+  label,
+  half = false,
+}: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const view = useRef<FlameView | null>(null);
   const latest = useRef(events);
   latest.current = events;
-  const height = useRoom(canvas, frames.rows.length - 1);
+  const height = useRoom(canvas, frames.rows.length - 1, half);
   useEffect(() => {
     const made = new FlameView(canvas.current!, {
       onHover: (box) => latest.current.onHover(box),
@@ -56,20 +67,24 @@ export function FlameCanvas({ frames, states, mask, selected, range, events, lab
 
 const kLeast = 162;
 const kBelow = 132; // what stands under the canvas and should stay above the fold
+const kAroundHalves = 420; // everything on the screen but two halves
+const kNarrow = 860;
 
 // As high as its rows, unless the window is lower: the canvas never exceeds its viewport.
-function useRoom(canvas: { current: HTMLCanvasElement | null }, rows: number): number {
+function useRoom(canvas: { current: HTMLCanvasElement | null }, rows: number, half: boolean) {
   const [height, setHeight] = useState(270);
   useLayoutEffect(() => {
     const measure = () => {
       const top = canvas.current!.getBoundingClientRect().top + scrollY;
-      const narrow = innerWidth <= 860;
-      const room = narrow ? innerHeight * 0.45 : innerHeight - top - kBelow;
-      setHeight(Math.round(Math.max(kLeast, Math.min((rows + 1) * kRowHeight, room))));
+      let room = innerHeight - top - kBelow;
+      if (innerWidth <= kNarrow) room = innerHeight * 0.45;
+      else if (half) room = (innerHeight - kAroundHalves) / 2;
+      const least = half ? kLeast / 2 : kLeast;
+      setHeight(Math.round(Math.max(least, Math.min((rows + 1) * kRowHeight, room))));
     };
     measure();
     addEventListener('resize', measure);
     return () => removeEventListener('resize', measure);
-  }, [rows]);
+  }, [rows, half]);
   return height;
 }

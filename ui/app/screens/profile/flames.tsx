@@ -6,7 +6,7 @@ import { count, percent, valueText } from '../../core/format';
 import type { ProfileView } from '../../core/url';
 import type { Range } from '../../flame/range';
 import { findFrame, frameName, kNone, type Frames } from '../../model/frames';
-import { matchFunctions } from '../../model/search';
+import { highlight } from '../../model/search';
 import type { ProfileMeta, ThreadState } from '../../model/types';
 import { Axis, StateStrip } from './axis';
 import { FlameCanvas } from './canvas';
@@ -123,8 +123,8 @@ function Flame({ frames, states, timed, view, change, figures, range, what }: Fl
     range.value = { from: 0, to: frames.span };
   }, [frames]);
   const mask = useMemo(
-    () => (view.search ? matchFunctions(frames.symbols, view.search) : null),
-    [frames, view.search],
+    () => highlight(frames.symbols, view.search, view.owner),
+    [frames, view.search, view.owner],
   );
   const selected = useMemo(
     () => (view.frame ? findFrame(frames, view.frame) : kNone),
@@ -168,27 +168,5 @@ function Flame({ frames, states, timed, view, change, figures, range, what }: Fl
         {said}
       </p>
     </>
-  );
-}
-
-// Which thread the chart shows; nothing when there is one only.
-export function Threads({ timed, change }: { timed: Timed; change: Change }) {
-  if (timed.answer.threads.length < 2) return null;
-  const choose = (text: string) => change({ thread: Number(text), zoom: null, frame: '' }, 'push');
-  return (
-    <label class="row end">
-      <span class="sec">Thread</span>
-      <select
-        class="in"
-        value={String(timed.thread)}
-        onChange={(event) => choose(event.currentTarget.value)}
-      >
-        {timed.answer.threads.map((thread, i) => (
-          <option value={String(i)}>
-            {thread.name || `thread ${i + 1}`}, {count(thread.t_ns.length)}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }

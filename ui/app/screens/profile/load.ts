@@ -11,6 +11,7 @@ import type { ProfileMeta, TimelineAnswer, TreeAnswer } from '../../model/types'
 import { isLive } from '../profiles/list';
 
 const kRetryMs = 5000;
+const kNodes = 20_000; // of the merged graph; the server folds the smallest
 
 export interface LoadedMeta {
   meta: ProfileMeta | null;
@@ -73,12 +74,12 @@ export interface Merged {
 
 export function useTree(
   id: string,
-  wanted: boolean,
+  value: string,
 ): Resource<TreeAnswer> & { merged: Merged | null } {
-  const path = `profiles/${encodeURIComponent(id)}/tree`;
-  const tree = useResource(wanted ? path : null, (abort) =>
-    getJson<TreeAnswer>(`${path}?nodes=20000`, abort),
-  );
+  const query = new URLSearchParams({ nodes: String(kNodes) });
+  if (value) query.set('value', value);
+  const path = `profiles/${encodeURIComponent(id)}/tree?${query}`;
+  const tree = useResource(path, (abort) => getJson<TreeAnswer>(path, abort));
   const merged = useMemo(() => {
     const answer = tree.data;
     if (!answer) return null;

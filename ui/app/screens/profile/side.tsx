@@ -6,6 +6,7 @@ import { neighboursOf } from '../../model/top';
 import { fitLabel } from '../../flame/label';
 import type { ProfileMeta } from '../../model/types';
 import { Keycap } from '../../parts/bits';
+import { PageviewBox, RouteBox } from './context';
 import type { Merged } from './load';
 
 const kListed = 6;
@@ -32,8 +33,10 @@ export function Side({ meta, merged, fn, choose }: Props) {
           </p>
         </section>
       )}
+      <RouteBox meta={meta} />
       <Changes meta={meta} />
       <Overhead meta={meta} />
+      <PageviewBox meta={meta} />
     </aside>
   );
 }
