@@ -1,9 +1,8 @@
 """An application with an agent: it checks the proxy's profile request, acknowledges it, and uploads
 a profile that the test chose. Written from the protocol alone, so that it checks both sides."""
 
-import base64
 import hashlib
-import hmac
+import itertools
 import json
 import os
 import re
@@ -12,35 +11,28 @@ import time
 
 from . import pprof
 from .client import Client
+from .signing import base64url, mac
 from .upstream import Upstream, reply
 
 _KEYS = {"v", "id", "ts", "ttl", "svc", "kid", "mode", "us", "max", "sig"}
-
-
-def _base64url(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def _mac(key, text):
-    return hmac.new(key, text, hashlib.sha256).digest()
 
 
 class Secret:
     """The keys that a secret file gives."""
 
     def __init__(self, text):
-        self._request_key = _mac(text, b"flamegate request v1")
-        self._upload_key = _mac(text, b"flamegate upload v1")
+        self._request_key = mac(text, b"flamegate request v1")
+        self._upload_key = mac(text, b"flamegate upload v1")
         self.kid = hashlib.sha256(self._request_key).hexdigest()[:8]
 
     def request_signature(self, parts):
-        return _base64url(_mac(self._request_key, "\n".join(["FG1-REQ", *parts]).encode())[:16])
+        return base64url(mac(self._request_key, "\n".join(["FG1-REQ", *parts]).encode())[:16])
 
     def upload_auth(self, method, path, body, meta, now=None, nonce=None):
         ts, nonce = str(int((now or time.time()) * 1000)), nonce or os.urandom(12).hex()
         digest = [hashlib.sha256(data).hexdigest() for data in (body, meta.encode())]
         text = "\n".join(["FG1-UP", self.kid, ts, nonce, method, path, *digest])
-        return f"kid={self.kid};ts={ts};nonce={nonce};sig={_base64url(_mac(self._upload_key, text.encode()))}"
+        return f"kid={self.kid};ts={ts};nonce={nonce};sig={base64url(mac(self._upload_key, text.encode()))}"
 
 
 class Ticket:
@@ -80,7 +72,7 @@ class Ticket:
 
 class Application(Upstream):
     """`respond(request)` as in Upstream, without a thought of profiling: acknowledgement and upload
-    are added to answers given as bytes. `ack_state` "" sends none, `stacks` None uploads nothing.
+    are added to answers that are returned. `ack_state` "" sends none, `stacks` None uploads nothing.
     Call `attach(proxy)` once the proxy has started.
     """
 
@@ -129,8 +121,12 @@ class Application(Upstream):
         return self.acknowledge(answer, ticket) if answer is not None else None
 
     def acknowledge(self, answer, ticket):
+        """The answer with the agent's line in its head, which is its first part."""
         if not self.ack_state:
             return answer
+        if not isinstance(answer, bytes):
+            parts = iter(answer)
+            return itertools.chain([self.acknowledge(next(parts), ticket)], parts)
         line = (f"Flamegate-Ack: v=1;id={self.ack_id or ticket.id};st={self.ack_state};agent=stub/1.0;"
                 f"rt=none/1.0;caps=wall;now={int(time.time() * 1000)}\r\n").encode()
         first_line, _, rest = answer.partition(b"\r\n")
@@ -141,7 +137,7 @@ class Application(Upstream):
         body = pprof.encode(self.stacks) if body is None else body
         path = f"/agent/v1/profiles/{profile_id}/{part}"
         total = sum(self.stacks.values()) if self.stacks else 0
-        meta = _base64url(json.dumps({
+        meta = base64url(json.dumps({
             "agent": "stub/1.0", "runtime": "none/1.0", "host": "box", "pid": 1, "period_us": 1000,
             "start_unix_ns": time.time_ns() - 10_000_000, "end_unix_ns": time.time_ns(),
             "ticks": {"expected": total, "taken": total, "missed": 0}, "attribution": "thread"}).encode())

@@ -84,9 +84,13 @@ class ProfilingCase(ProxyCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.CONFIG = merge({"profiling": ProfilingCase.PROFILING}, cls.CONFIG)
+        cls.CONFIG = merge({"profiling": cls.PROFILING}, cls.CONFIG)
         super().setUpClass()
         cls.app.attach(cls.proxy)
+        cls.wait_for_control()
+
+    @classmethod
+    def wait_for_control(cls):
         cls.proxy.wait_for_control()
 
     def setUp(self):

@@ -155,10 +155,11 @@ class Proxy:
         children = wait_until(lambda: _children(self.pid), "the control process")
         return children[0]
 
-    def wait_for_control(self, seconds=10):
+    def wait_for_control(self, headers=(), seconds=10):
         """Waits until control answers through the proxy."""
         def answers():
-            return self.fetch(target="/__flamegate/api/v1/status", host="localhost").status == 200
+            response = self.fetch(target="/__flamegate/api/v1/status", headers=headers, host="localhost")
+            return response.status == 200 and response.get("Content-Type", "").startswith("application/json")
         wait_until(answers, "control is up", seconds)
 
     # What can be seen from outside ---------------------------------------------------------------

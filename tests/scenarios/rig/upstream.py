@@ -93,6 +93,9 @@ class UpstreamConnection:
         return True
 
 
+CLOSE = object()  # the last part of an answer: the connection ends there
+
+
 def reply(status=200, headers=(), body=b"ok", reason="OK", length=True):
     """The bytes of a response with a Content-Length, unless told otherwise."""
     lines = [f"HTTP/1.1 {status} {reason}"] + [f"{name}: {value}" for name, value in headers]
@@ -115,10 +118,10 @@ def chunked(parts, headers=(), status=200, end=b"0\r\n\r\n"):
 
 
 class Upstream:
-    """Listens on a free loopback port. `respond(request)` makes each answer: bytes to send, or
-    None when it has done all itself through `request.connection`. It may be changed at any time and
-    applies to the next request. Requests and connections are logged in order of arrival; an
-    exception in `respond` fails the test that calls `check()`.
+    """Listens on a free loopback port. `respond(request)` makes each answer: bytes, parts to send as
+    they come (CLOSE is one), or None when it has done all itself through `request.connection`. It
+    may be changed at any time and applies to the next request. Requests and connections are logged
+    in order of arrival; an exception in `respond` fails the test that calls `check()`.
     """
 
     def __init__(self, respond=None):
@@ -177,18 +180,24 @@ class Upstream:
             self.connections.append(connection)
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
+    @staticmethod
+    def _send(request, answer):
+        if request.get("Expect") is None:
+            request.body()
+        for part in [answer] if isinstance(answer, bytes) else answer:
+            if part is CLOSE:
+                request.connection.close()
+                return
+            request.connection.send(part)
+
     def _serve(self, connection):
         try:
             while not connection.closed.is_set():
                 request = Request(connection, connection.reader.head(Deadline(60)))
                 self.requests.append(request)
-                data = self.respond(request)
-                if connection.closed.is_set():
-                    return
-                if data is not None:
-                    if request.get("Expect") is None:
-                        request.body()
-                    connection.send(data)
+                answer = self.respond(request)
+                if answer is not None and not connection.closed.is_set():
+                    self._send(request, answer)
         except (EOFError, OSError, ValueError):
             pass  # the proxy left, or the test closed the connection
         except Exception as error:  # pylint: disable=broad-except
