@@ -7,5 +7,6 @@ from .client import Client, fetch, make_request
 from .deadline import Deadline, wait_until
 from .message import Head, ProtocolError, Response
 from .process import Proxy, binary, free_port
+from .redis import Redis
 from .token import TokenMint
 from .upstream import CLOSE, Upstream, chunk, chunked, html, reply
