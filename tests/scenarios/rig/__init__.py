@@ -5,6 +5,7 @@ from .application import Application, Ticket
 from .case import ProfilingCase, ProxyCase, echo, profiler_fields
 from .client import Client, fetch, make_request
 from .deadline import Deadline, wait_until
+from . import pprof
 from .message import Head, ProtocolError, Response
 from .process import Proxy, binary, free_port
 from .redis import Redis
