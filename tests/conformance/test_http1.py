@@ -29,12 +29,21 @@ class StartLines(ProxyCase):
 
     def test_h1_04_what_is_not_http_is_refused(self):
         """RFC 9112 §2.2"""
-        for data in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", b"SSH-2.0-x\r\n\r\n", b"GET /\r\n\r\n",
-                     b"GET  / HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /  HTTP/1.1\r\nHost: a\r\n\r\n",
-                     b"GET / HTTP/1.1 \r\nHost: a\r\n\r\n", b" GET / HTTP/1.1\r\nHost: a\r\n\r\n",
-                     b"GET / http/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/1.x\r\nHost: a\r\n\r\n",
-                     b"GET / HTTP/11\r\nHost: a\r\n\r\n", b"G{T / HTTP/1.1\r\nHost: a\r\n\r\n",
-                     b"GET\t/\tHTTP/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/1.10\r\nHost: a\r\n\r\n"):
+        for data in (
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+            b"SSH-2.0-x\r\n\r\n",
+            b"GET /\r\n\r\n",
+            b"GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET /  HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET / HTTP/1.1 \r\nHost: a\r\n\r\n",
+            b" GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET / http/1.1\r\nHost: a\r\n\r\n",
+            b"GET / HTTP/1.x\r\nHost: a\r\n\r\n",
+            b"GET / HTTP/11\r\nHost: a\r\n\r\n",
+            b"G{T / HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET\t/\tHTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET / HTTP/1.10\r\nHost: a\r\n\r\n",
+        ):
             self.assert_refused(data + SMUGGLED, {400, 505}, data)
 
     def test_another_major_version_is_not_supported(self):
@@ -67,7 +76,9 @@ class StartLines(ProxyCase):
 
     def test_h1_06_a_long_method_is_refused(self):
         """RFC 9112 §3"""
-        self.assert_refused(b"A" * 5000 + b" / HTTP/1.1\r\nHost: a\r\n\r\n", {501, 400, 414}, "long method")
+        self.assert_refused(
+            b"A" * 5000 + b" / HTTP/1.1\r\nHost: a\r\n\r\n", {501, 400, 414}, "long method"
+        )
 
     def test_an_unknown_method_is_forwarded(self):
         """RFC 9110 §9.1"""
@@ -88,8 +99,13 @@ class StartLines(ProxyCase):
 
     def test_h1_09_absolute_form_is_accepted(self):
         """RFC 9112 §3.2.2"""
-        for target, forwarded in ((b"http://b.test/p?q=1", "/p?q=1"), (b"http://b.test", "/"), (b"http://b.test?q", "/?q"),
-                                  (b"http://b.test:8080/p", "/p"), (b"HTTP://b.test/", "/")):
+        for target, forwarded in (
+            (b"http://b.test/p?q=1", "/p?q=1"),
+            (b"http://b.test", "/"),
+            (b"http://b.test?q", "/?q"),
+            (b"http://b.test:8080/p", "/p"),
+            (b"HTTP://b.test/", "/"),
+        ):
             self.app.reset_log()
             with Client(self.proxy.port) as client:
                 client.send(simple(target))
@@ -114,7 +130,10 @@ class StartLines(ProxyCase):
 
     def test_h1_37_nothing_of_a_request_can_inject_lines(self):
         """RFC 9112 §11.1"""
-        response = self.fetch(target="/%0d%0aX-Evil:%201?a=%0d%0aX-Evil:%201", headers=[("X-Forwarded-For", "x%0d%0aX-Evil: 1")])
+        response = self.fetch(
+            target="/%0d%0aX-Evil:%201?a=%0d%0aX-Evil:%201",
+            headers=[("X-Forwarded-For", "x%0d%0aX-Evil: 1")],
+        )
         self.assertFalse(response.has("X-Evil"))
         self.assertFalse(self.app.requests[0].has("X-Evil"))
 
@@ -130,34 +149,51 @@ class BodyFraming(ProxyCase):
 
     def test_h1_15_statuses_without_content_carry_no_framing(self):
         """RFC 9112 §6.1, RFC 9110 §8.6"""
-        for status, lines in ((204, "Content-Length: 5"), (204, "Transfer-Encoding: chunked"), (204, "X: y")):
+        for status, lines in (
+            (204, "Content-Length: 5"),
+            (204, "Transfer-Encoding: chunked"),
+            (204, "X: y"),
+        ):
             raw = f"HTTP/1.1 {status} X\r\n{lines}\r\n\r\n".encode()
             self.app.respond = lambda request, raw=raw: raw
             response = self.fetch()
             self.assertEqual(response.status, status, lines)
-            self.assertFalse(response.has("Content-Length") or response.has("Transfer-Encoding"), lines)
+            self.assertFalse(
+                response.has("Content-Length") or response.has("Transfer-Encoding"), lines
+            )
             self.app.drop_connections()
 
     def test_h1_19_never_both_framings(self):
         """RFC 9112 §6.2: the rig's reader refuses both in one message"""
         self.app.respond = lambda request: chunked([b"x"])
         with Client(self.proxy.port) as client:
-            client.send(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")
+            client.send(
+                b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"
+            )
             self.assertEqual(client.response("POST").body, b"x")
         self.assertEqual(self.app.requests[0].body(), b"x")
 
     def test_h1_20_a_response_with_an_unknown_final_coding_is_read_to_the_close(self):
         """RFC 9112 §6.3"""
+
         def answer(request):
             request.connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nxyz")
             request.connection.close()
+
         self.app.respond = answer
         self.assertIn(self.fetch().status, (200, 502))
 
     def test_h1_22_head_and_304_have_no_body_whatever_the_fields_say(self):
         """RFC 9112 §6.3"""
-        self.app.respond = lambda request: reply(304, [("ETag", '"a"')], b"", length=False) if request.target == "/304" else (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" if request.method == "HEAD" else reply(body=b"after"))
+        self.app.respond = (
+            lambda request: reply(304, [("ETag", '"a"')], b"", length=False)
+            if request.target == "/304"
+            else (
+                b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+                if request.method == "HEAD"
+                else reply(body=b"after")
+            )
+        )
         with Client(self.proxy.port) as client:
             head = client.fetch("HEAD")
             self.assertEqual((head.status, head.get("Content-Length")), (200, "5"))
@@ -166,12 +202,14 @@ class BodyFraming(ProxyCase):
 
     def test_h1_23_a_body_cut_by_the_application_is_never_complete_for_the_client(self):
         """RFC 9112 §6.3, §8"""
+
         def cut(request):
             if request.target == "/length":
                 request.connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
             else:
                 request.connection.send(chunked([b"half"], end=b""))
             request.connection.close()
+
         self.app.respond = cut
         for target in ("/length", "/chunked"):
             with Client(self.proxy.port) as client:
@@ -180,10 +218,12 @@ class BodyFraming(ProxyCase):
 
     def test_a_body_up_to_the_close_is_delivered_whole(self):
         """RFC 9112 §6.3"""
+
         def until_close(request):
             request.connection.send(b"HTTP/1.1 200 OK\r\n\r\npart1")
             request.connection.send(b"part2")
             request.connection.close()
+
         self.app.respond = until_close
         self.assertEqual(self.fetch().body, b"part1part2")
 
@@ -191,24 +231,34 @@ class BodyFraming(ProxyCase):
         """RFC 9112 §7.1"""
         for size in (b"fffffffffffffffff", b"0x2", b"-2", b"", b"zz"):
             self.app.respond = lambda request, size=size: (
-                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b"\r\nok\r\n0\r\n\r\n")
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + size
+                + b"\r\nok\r\n0\r\n\r\n"
+            )
             with Client(self.proxy.port) as client:
                 client.send(simple())
                 try:
                     self.assertEqual(client.response().status, 502, size)
                 except EOFError:
                     pass  # the head was on its way already; the body is cut
-        self.app.respond = lambda request: (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-                                            b"A;x=y\r\n0123456789\r\n00\r\n\r\n")
+        self.app.respond = lambda request: (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"A;x=y\r\n0123456789\r\n00\r\n\r\n"
+        )
         self.assertEqual(self.fetch().body, b"0123456789")
 
     def test_h1_27_trailers_stay_trailers_and_forbidden_ones_are_dropped(self):
         """RFC 9112 §7.1.2, RFC 9110 §6.5.1"""
         forbidden = b"Content-Length: 9\r\nTransfer-Encoding: chunked\r\nHost: evil\r\nAuthorization: evil\r\n"
-        self.app.respond = lambda request: chunked([b"x"], [("Trailer", "X-Sum")], end=b"0\r\nX-Sum: 1\r\n" + forbidden + b"\r\n")
+        self.app.respond = lambda request: chunked(
+            [b"x"], [("Trailer", "X-Sum")], end=b"0\r\nX-Sum: 1\r\n" + forbidden + b"\r\n"
+        )
         with Client(self.proxy.port) as client:
-            client.send(b"POST / HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-In: 2\r\n" +
-                        forbidden + b"\r\n")
+            client.send(
+                b"POST / HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-In: 2\r\n"
+                + forbidden
+                + b"\r\n"
+            )
             response = client.response("POST")
             self.assert_marker_after(client)
         request = self.app.requests[0]
@@ -223,7 +273,10 @@ class BodyFraming(ProxyCase):
 
     def test_h1_29_an_incomplete_request_is_aborted_at_the_application(self):
         """RFC 9112 §8"""
-        for lines, part in ((b"Transfer-Encoding: chunked", b"3\r\nabc\r\n"), (b"Content-Length: 10", b"abc")):
+        for lines, part in (
+            (b"Transfer-Encoding: chunked", b"3\r\nabc\r\n"),
+            (b"Content-Length: 10", b"abc"),
+        ):
             self.app.reset_log()
             self.app.respond = lambda request: None
             client = Client(self.proxy.port)
@@ -240,7 +293,7 @@ class BodyFraming(ProxyCase):
         with Client(self.proxy.port) as client:
             client.send(b"PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
             for at in range(0, len(body), 10000):
-                client.send(chunk(body[at:at + 10000]))
+                client.send(chunk(body[at : at + 10000]))
             client.send(b"0\r\n\r\n")
             self.assertEqual(client.response("PUT").status, 200)
         self.assertEqual([request.body() == body for request in self.app.requests], [True, True])
@@ -254,8 +307,10 @@ class Connections(ProxyCase):
 
     def test_h1_31_an_unread_request_body_is_never_the_next_request(self):
         """RFC 9112 §9.3"""
+
         def refuse(request):
             request.connection.send(reply(403, body=b"no", reason="Forbidden"))
+
         self.app.respond = refuse
         with Client(self.proxy.port) as client:
             client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n")
@@ -287,7 +342,9 @@ class Connections(ProxyCase):
         """RFC 9112 §9.3.2"""
         with Client(self.proxy.port) as client:
             client.send(b"".join(simple(b"/%d" % i) for i in range(50)))
-            self.assertEqual([client.response().body for _ in range(50)], [b"/%d" % i for i in range(50)])
+            self.assertEqual(
+                [client.response().body for _ in range(50)], [b"/%d" % i for i in range(50)]
+            )
 
     def test_h1_34_nothing_is_served_after_close(self):
         """RFC 9112 §9.6"""
@@ -334,25 +391,29 @@ class Connections(ProxyCase):
         with Client(self.proxy.port) as client:
             client.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for i in range(len(data)):
-                client.send(data[i:i + 1])
+                client.send(data[i : i + 1])
             self.assertEqual(client.response("POST").body, b"/slow")
         self.assertEqual(self.app.requests[0].body(), b"hello")
 
     def test_an_answer_may_come_one_byte_at_a_time(self):
         """RFC 9112 §2.2"""
         data = chunked([b"one", b"two"], [("X-A", "b")])
+
         def drip(request):
             for i in range(len(data)):
-                request.connection.send(data[i:i + 1])
+                request.connection.send(data[i : i + 1])
+
         self.app.respond = drip
         response = self.fetch()
         self.assertEqual((response.body, response.get("X-A")), (b"onetwo", "b"))
 
     def test_a_client_that_ends_its_side_still_gets_the_answer(self):
         """RFC 9112 §9.6"""
+
         def late(request):
             wait_until(lambda: half_closed, "the client has closed its side")
             return reply(body=b"late")
+
         half_closed = []
         self.app.respond = late
         with Client(self.proxy.port) as client:

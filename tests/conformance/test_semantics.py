@@ -22,7 +22,9 @@ class Forwarding(ProxyCase):
 
     def test_sem_03_fields_of_one_name_keep_their_order_and_lines(self):
         """RFC 9110 §5.3"""
-        self.app.respond = lambda request: reply(headers=[("Set-Cookie", "a=1"), ("X", "1"), ("Set-Cookie", "b=2"), ("X", "2")])
+        self.app.respond = lambda request: reply(
+            headers=[("Set-Cookie", "a=1"), ("X", "1"), ("Set-Cookie", "b=2"), ("X", "2")]
+        )
         response = self.fetch(headers=[("X-M", "1"), ("X-N", "0"), ("X-M", "2")])
         self.assertEqual(response.all("Set-Cookie"), ["a=1", "b=2"])
         self.assertEqual(response.all("X"), ["1", "2"])
@@ -30,7 +32,9 @@ class Forwarding(ProxyCase):
 
     def test_the_case_and_order_of_fields_survive(self):
         """RFC 9110 §5.1"""
-        self.app.respond = lambda request: reply(headers=[("x-aBc", "1"), ("Zeta", "2"), ("ALPHA", "3")])
+        self.app.respond = lambda request: reply(
+            headers=[("x-aBc", "1"), ("Zeta", "2"), ("ALPHA", "3")]
+        )
         response = self.fetch(headers=[("x-aBc", "1"), ("Zeta", "2"), ("ALPHA", "3")])
         for fields in (response.head.fields, self.app.requests[0].head.fields):
             names = [name for name, _ in fields if name.lower() in ("x-abc", "zeta", "alpha")]
@@ -38,25 +42,47 @@ class Forwarding(ProxyCase):
 
     def test_sem_06_a_date_is_added_where_there_is_none_and_kept_where_there_is(self):
         """RFC 9110 §6.6.1"""
-        self.assertRegex(self.fetch().get("Date", ""), r"^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$")
+        self.assertRegex(
+            self.fetch().get("Date", ""),
+            r"^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$",
+        )
         date = "Mon, 01 Jan 2024 00:00:00 GMT"
         self.app.respond = lambda request: reply(headers=[("Date", date)])
         self.assertEqual(self.fetch().all("Date"), [date])
 
     def test_sem_08_fields_named_in_connection_are_removed(self):
         """RFC 9110 §7.6.1"""
-        self.app.respond = lambda request: reply(headers=[("Connection", "X-Hop, keep-alive"), ("X-Hop", "1"), ("X-Stays", "2")])
-        response = self.fetch(headers=[("Connection", "X-Hop, keep-alive"), ("Connection", "X-Two"), ("X-Hop", "1"),
-                                       ("X-Two", "2"), ("X-Stays", "3")])
+        self.app.respond = lambda request: reply(
+            headers=[("Connection", "X-Hop, keep-alive"), ("X-Hop", "1"), ("X-Stays", "2")]
+        )
+        response = self.fetch(
+            headers=[
+                ("Connection", "X-Hop, keep-alive"),
+                ("Connection", "X-Two"),
+                ("X-Hop", "1"),
+                ("X-Two", "2"),
+                ("X-Stays", "3"),
+            ]
+        )
         for message in (self.app.requests[0], response):
             self.assertFalse(message.has("X-Hop") or message.has("X-Two"))
             self.assertTrue(message.has("X-Stays"))
 
     def test_sem_09_connection_level_fields_are_removed_even_when_not_named(self):
         """RFC 9110 §7.6.1"""
-        hop = [("Keep-Alive", "timeout=5"), ("Proxy-Connection", "keep-alive"), ("TE", "gzip"), ("Upgrade", "foo/1")]
-        self.app.respond = lambda request: reply(headers=[("Keep-Alive", "timeout=5"), ("Proxy-Connection", "keep-alive"),
-                                                          ("Upgrade", "foo/1")])
+        hop = [
+            ("Keep-Alive", "timeout=5"),
+            ("Proxy-Connection", "keep-alive"),
+            ("TE", "gzip"),
+            ("Upgrade", "foo/1"),
+        ]
+        self.app.respond = lambda request: reply(
+            headers=[
+                ("Keep-Alive", "timeout=5"),
+                ("Proxy-Connection", "keep-alive"),
+                ("Upgrade", "foo/1"),
+            ]
+        )
         response = self.fetch(headers=hop)
         for name, _ in hop:
             self.assertFalse(self.app.requests[0].has(name), name)
@@ -64,7 +90,14 @@ class Forwarding(ProxyCase):
 
     def test_sem_10_connection_cannot_strip_what_we_add(self):
         """RFC 9110 §7.6.1"""
-        self.fetch(headers=[("Connection", "close, X-Forwarded-For, X-Forwarded-Proto, Host, Content-Length, Via")])
+        self.fetch(
+            headers=[
+                (
+                    "Connection",
+                    "close, X-Forwarded-For, X-Forwarded-Proto, Host, Content-Length, Via",
+                )
+            ]
+        )
         request = self.app.requests[0]
         self.assertEqual(request.get("X-Forwarded-For"), "127.0.0.1")
         self.assertEqual(request.get("Host"), "a.test")
@@ -94,8 +127,19 @@ class Forwarding(ProxyCase):
 
     def test_sem_13_targets_pass_byte_for_byte(self):
         """RFC 9110 §7.7"""
-        targets = ["/a%2Fb", "/a%2fb", "//a//b/", "/%7Euser", "/caf%C3%A9", "/a;v=1/b", "/a?b?c=%20&d", "/?", "/a'b(c)!*",
-                   "/a/./b", "/a%00b"]
+        targets = [
+            "/a%2Fb",
+            "/a%2fb",
+            "//a//b/",
+            "/%7Euser",
+            "/caf%C3%A9",
+            "/a;v=1/b",
+            "/a?b?c=%20&d",
+            "/?",
+            "/a'b(c)!*",
+            "/a/./b",
+            "/a%00b",
+        ]
         for target in targets:
             self.app.reset_log()
             response = self.fetch(target=target)
@@ -107,20 +151,24 @@ class Forwarding(ProxyCase):
 
     def test_sem_15_lengths_of_head_and_304_answers_are_kept(self):
         """RFC 9110 §8.6"""
-        self.app.respond = lambda request: b"HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nContent-Length: 123\r\n\r\n"
+        self.app.respond = (
+            lambda request: b'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nContent-Length: 123\r\n\r\n'
+        )
         self.assertIn(self.fetch().get("Content-Length"), ("123", None))
-        self.app.respond = lambda request: b"HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n"
+        self.app.respond = lambda request: b'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n'
         response = self.fetch()
         self.assertFalse(response.has("Content-Length") or response.has("Transfer-Encoding"))
 
     def test_sem_16_only_idempotent_requests_are_tried_again(self):
         """RFC 9110 §9.2.2"""
+
         def close_once(request):
             request.body()
             if len(self.app.requests) == 1:
                 request.connection.close()
                 return None
             return reply(body=b"second")
+
         self.app.respond = close_once
         response = self.fetch("POST", body=b"x")
         self.assertIn(response.status, (502, 503))
@@ -128,7 +176,11 @@ class Forwarding(ProxyCase):
 
     def test_sem_17_head_answers_have_no_content(self):
         """RFC 9110 §9.3.2"""
-        self.app.respond = lambda request: reply(body=b"12345") if request.method == "GET" else b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+        self.app.respond = (
+            lambda request: reply(body=b"12345")
+            if request.method == "GET"
+            else b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+        )
         with Client(self.proxy.port) as client:
             client.fetch("HEAD")
             self.assertEqual(client.fetch().body, b"12345")
@@ -142,7 +194,10 @@ class Forwarding(ProxyCase):
 
     def test_sem_19_trace_reflects_nothing_sensitive(self):
         """RFC 9110 §9.3.8"""
-        response = self.fetch("TRACE", headers=[("Max-Forwards", "0"), ("Authorization", "s3cret"), ("Cookie", "c00kie")])
+        response = self.fetch(
+            "TRACE",
+            headers=[("Max-Forwards", "0"), ("Authorization", "s3cret"), ("Cookie", "c00kie")],
+        )
         self.assertNotIn(b"s3cret", response.body)
         self.assertNotIn(b"c00kie", response.body)
 
@@ -154,13 +209,19 @@ class Forwarding(ProxyCase):
 
     def test_sem_22_vary_is_kept(self):
         """RFC 9110 §12.5.5"""
-        self.app.respond = lambda request: reply(headers=[("Vary", "Accept-Encoding"), ("Vary", "Cookie")])
+        self.app.respond = lambda request: reply(
+            headers=[("Vary", "Accept-Encoding"), ("Vary", "Cookie")]
+        )
         self.assertEqual(self.fetch().all("Vary"), ["Accept-Encoding", "Cookie"])
 
     def test_sem_23_conditions_are_passed_on(self):
         """RFC 9110 §13.2.1"""
-        conditions = [("If-None-Match", '"v1"'), ("If-Modified-Since", "Mon, 01 Jan 2024 00:00:00 GMT"), ("Range", "bytes=0-9"),
-                      ("If-Range", '"v1"')]
+        conditions = [
+            ("If-None-Match", '"v1"'),
+            ("If-Modified-Since", "Mon, 01 Jan 2024 00:00:00 GMT"),
+            ("Range", "bytes=0-9"),
+            ("If-Range", '"v1"'),
+        ]
         self.app.respond = lambda request: reply(304, [("ETag", '"v1"')], b"", length=False)
         self.assertEqual(self.fetch(headers=conditions).status, 304)
         for name, value in conditions:
@@ -173,7 +234,13 @@ class Forwarding(ProxyCase):
 
     def test_statuses_and_reasons_pass(self):
         """RFC 9110 §15"""
-        for status, reason in ((200, "All Right"), (299, "X"), (418, "Teapot"), (499, ""), (599, "Y")):
+        for status, reason in (
+            (200, "All Right"),
+            (299, "X"),
+            (418, "Teapot"),
+            (499, ""),
+            (599, "Y"),
+        ):
             self.app.respond = lambda request, s=status, r=reason: reply(s, reason=r)
             response = self.fetch()
             self.assertEqual(response.status, status)
@@ -184,14 +251,18 @@ class Forwarding(ProxyCase):
 class InterimResponses(ProxyCase):
     def test_sem_20_expectations_are_forwarded_without_waiting_for_the_body(self):
         """RFC 9110 §10.1.1"""
+
         def expect(request):
             self.assertEqual(request.get("Expect", "").lower(), "100-continue")
             request.connection.send(b"HTTP/1.1 100 Continue\r\n\r\n")
             request.body()
             request.connection.send(reply(201, reason="Created"))
+
         self.app.respond = expect
         with Client(self.proxy.port) as client:
-            client.send(b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+            client.send(
+                b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"
+            )
             self.assertRegex(client.head().start, b"^HTTP/1.1 100 ")
             client.send(b"hello")
             response = client.response("PUT")
@@ -199,22 +270,28 @@ class InterimResponses(ProxyCase):
 
     def test_sem_20_an_expectation_of_a_1_0_client_is_ignored(self):
         """RFC 9110 §10.1.1"""
+
         def answer(request):
             if request.has("Expect"):
                 request.connection.send(b"HTTP/1.1 100 Continue\r\n\r\n")
             request.body()
             request.connection.send(reply())
+
         self.app.respond = answer
         with Client(self.proxy.port) as client:
-            client.send(b"PUT / HTTP/1.0\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello")
+            client.send(
+                b"PUT / HTTP/1.0\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello"
+            )
             self.assertEqual(client.response("PUT").interim, [])
 
     def test_sem_24_any_number_of_interim_responses_is_forwarded(self):
         """RFC 9110 §15.2"""
+
         def answer(request):
             for i in range(3):
                 request.connection.send(b"HTTP/1.1 103 Early Hints\r\nLink: </%d>\r\n\r\n" % i)
             request.connection.send(reply())
+
         self.app.respond = answer
         response = self.fetch()
         self.assertEqual([head.get("Link") for head in response.interim], ["</0>", "</1>", "</2>"])
@@ -222,7 +299,9 @@ class InterimResponses(ProxyCase):
 
     def test_sem_24_but_not_to_a_1_0_client(self):
         """RFC 9110 §15.2"""
-        self.app.respond = lambda request: b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + reply()
+        self.app.respond = (
+            lambda request: b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + reply()
+        )
         with Client(self.proxy.port) as client:
             client.request("GET", "/", version="1.0")
             response = client.response()
@@ -232,7 +311,9 @@ class InterimResponses(ProxyCase):
 class Tunnels(ProxyCase):
     def accept(self, request):
         connection = request.connection
-        connection.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+        connection.send(
+            b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello"
+        )
         while connection.reader.fill(Deadline()):
             data = connection.reader.buffered()
             connection.reader.take(len(data), Deadline())
@@ -241,8 +322,12 @@ class Tunnels(ProxyCase):
 
     def upgrade(self, version="1.1", token="websocket"):
         client = self.connect()
-        client.request("GET", "/ws", [("Connection", "keep-alive, Upgrade"), ("Upgrade", token), ("Sec-WebSocket-Key", "k")],
-                       version=version)
+        client.request(
+            "GET",
+            "/ws",
+            [("Connection", "keep-alive, Upgrade"), ("Upgrade", token), ("Sec-WebSocket-Key", "k")],
+            version=version,
+        )
         return client
 
     def test_sem_14_an_accepted_upgrade_becomes_a_tunnel(self):
@@ -256,7 +341,9 @@ class Tunnels(ProxyCase):
         client.send(b"ping")
         self.assertEqual(client.reader.take(4, Deadline()), b"PING")
         request = self.app.requests[0]
-        self.assertEqual((request.get("Upgrade"), request.get("Sec-WebSocket-Key")), ("websocket", "k"))
+        self.assertEqual(
+            (request.get("Upgrade"), request.get("Sec-WebSocket-Key")), ("websocket", "k")
+        )
         self.assertIn("upgrade", [e.lower() for e in request.head.elements("Connection")])
         client.close_writing()
         self.assertEqual(client.rest(), b"")
@@ -269,7 +356,9 @@ class Tunnels(ProxyCase):
 
     def test_sem_14_a_101_that_nobody_asked_for_is_a_bad_gateway(self):
         """RFC 9110 §7.8"""
-        self.app.respond = lambda request: b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        self.app.respond = (
+            lambda request: b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        )
         self.assertEqual(self.fetch().status, 502)
 
     def test_the_end_of_a_tunnel_reaches_the_other_side(self):

@@ -20,8 +20,18 @@ class RequestFraming(ProxyCase):
             self.assert_refused(post(*order, body=b"0\r\n\r\n" + SMUGGLED), {400}, order)
 
     def test_transfer_codings_other_than_one_chunked_are_refused(self):
-        for value in (b"xchunked", b"chunked, gzip", b"chunked, chunked", b"\x0bchunked", b"chunked\x0b",
-                      b"", b"chunked x", b"\"chunked\"", b"chunked, identity", b"chunk"):
+        for value in (
+            b"xchunked",
+            b"chunked, gzip",
+            b"chunked, chunked",
+            b"\x0bchunked",
+            b"chunked\x0b",
+            b"",
+            b"chunked x",
+            b'"chunked"',
+            b"chunked, identity",
+            b"chunk",
+        ):
             data = post(b"Transfer-Encoding: " + value, body=b"0\r\n\r\n" + SMUGGLED)
             self.assert_refused(data, {400, 501}, value)
 
@@ -32,14 +42,23 @@ class RequestFraming(ProxyCase):
 
     def test_two_transfer_encoding_lines_are_one_list(self):
         for second in (b"chunked", b"identity", b"gzip", b"x"):
-            data = post(b"Transfer-Encoding: chunked", b"Transfer-Encoding: " + second,
-                        body=b"0\r\n\r\n" + SMUGGLED)
+            data = post(
+                b"Transfer-Encoding: chunked",
+                b"Transfer-Encoding: " + second,
+                body=b"0\r\n\r\n" + SMUGGLED,
+            )
             self.assert_refused(data, {400, 501}, second)
 
     def test_obscured_names_of_transfer_encoding_never_frame(self):
-        for line in (b"Transfer-Encoding : chunked", b"Transfer-Encoding\t: chunked", b" Transfer-Encoding: chunked",
-                     b"X: y\r\n Transfer-Encoding: chunked", b"Transfer-Encoding\0: chunked",
-                     b"X: y\rTransfer-Encoding: chunked", b"Transfer-Encoding:\n chunked"):
+        for line in (
+            b"Transfer-Encoding : chunked",
+            b"Transfer-Encoding\t: chunked",
+            b" Transfer-Encoding: chunked",
+            b"X: y\r\n Transfer-Encoding: chunked",
+            b"Transfer-Encoding\0: chunked",
+            b"X: y\rTransfer-Encoding: chunked",
+            b"Transfer-Encoding:\n chunked",
+        ):
             data = post(line, b"Content-Length: 5", body=b"0\r\n\r\n" + SMUGGLED)
             self.assert_refused(data, {400}, line)
 
@@ -56,14 +75,30 @@ class RequestFraming(ProxyCase):
         self.assert_refused(data, {400}, "1.0")
 
     def test_lengths_that_are_not_one_number_are_refused(self):
-        for value in (b"5, 5", b"5,6", b"+5", b"-5", b"0x5", b"5 5", b"5;", b"", b"5.0", b"five", b"\xb25",
-                      b"18446744073709551616", b"18446744073709551621", b"99999999999999999999999999"):
+        for value in (
+            b"5, 5",
+            b"5,6",
+            b"+5",
+            b"-5",
+            b"0x5",
+            b"5 5",
+            b"5;",
+            b"",
+            b"5.0",
+            b"five",
+            b"\xb25",
+            b"18446744073709551616",
+            b"18446744073709551621",
+            b"99999999999999999999999999",
+        ):
             data = post(b"Content-Length: " + value, body=b"hello" + SMUGGLED)
             self.assert_refused(data, {400}, value)
 
     def test_two_length_lines_are_refused_even_when_equal(self):
         for second in (b"5", b"6", b"05"):
-            data = post(b"Content-Length: 5", b"Content-Length: " + second, body=b"hello" + SMUGGLED)
+            data = post(
+                b"Content-Length: 5", b"Content-Length: " + second, body=b"hello" + SMUGGLED
+            )
             self.assert_refused(data, {400}, second)
 
     def test_bytes_after_a_body_of_length_zero_are_the_next_request(self):
@@ -73,7 +108,9 @@ class RequestFraming(ProxyCase):
             self.assertEqual(client.response().body, b"/second")
 
     def test_a_body_with_get_over_http_1_0_is_refused_or_kept_whole(self):
-        data = b"GET /x HTTP/1.0\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(SMUGGLED) + SMUGGLED
+        data = (
+            b"GET /x HTTP/1.0\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(SMUGGLED) + SMUGGLED
+        )
         with Client(self.proxy.port) as client:
             client.send(data)
             self.assertIn(client.response().status, (200, 400, 413))
@@ -89,16 +126,38 @@ class ChunkedRequests(ProxyCase):
         self.assert_refused(data, {400}, label or body[:40])
 
     def test_bad_chunk_sizes_are_refused(self):
-        for size in (b"", b"0x3", b"+3", b"-3", b" 3", b"3 ", b"3\t", b"g", b"00000000000000003",
-                     b"10000000000000000", b"ffffffffffffffff", b"3;\0", b"3,"):
+        for size in (
+            b"",
+            b"0x3",
+            b"+3",
+            b"-3",
+            b" 3",
+            b"3 ",
+            b"3\t",
+            b"g",
+            b"00000000000000003",
+            b"10000000000000000",
+            b"ffffffffffffffff",
+            b"3;\0",
+            b"3,",
+        ):
             self.refuse_chunks(size + b"\r\nabc\r\n0\r\n\r\n")
 
     def test_bare_line_feeds_in_chunks_are_refused(self):
-        for body in (b"3\nabc\r\n0\r\n\r\n", b"3\r\nabc\n0\r\n\r\n", b"3\r\nabc\r\n0\n\r\n", b"3\r\nabc\r\n0\r\n\n"):
+        for body in (
+            b"3\nabc\r\n0\r\n\r\n",
+            b"3\r\nabc\n0\r\n\r\n",
+            b"3\r\nabc\r\n0\n\r\n",
+            b"3\r\nabc\r\n0\r\n\n",
+        ):
             self.refuse_chunks(body)
 
     def test_bare_carriage_returns_in_chunk_lines_are_refused(self):
-        for body in (b"3\r\rabc\r\n0\r\n\r\n", b"3;a\rb\r\nabc\r\n0\r\n\r\n", b"3\rX\nabc\r\n0\r\n\r\n"):
+        for body in (
+            b"3\r\rabc\r\n0\r\n\r\n",
+            b"3;a\rb\r\nabc\r\n0\r\n\r\n",
+            b"3\rX\nabc\r\n0\r\n\r\n",
+        ):
             self.refuse_chunks(body)
 
     def test_chunk_data_that_goes_on_after_its_size_is_refused(self):
@@ -108,24 +167,36 @@ class ChunkedRequests(ProxyCase):
     def test_sizes_in_either_case_and_with_leading_zeros_are_read(self):
         for size, data in ((b"A", b"0123456789"), (b"a", b"0123456789"), (b"0003", b"abc")):
             with Client(self.proxy.port) as client:
-                client.send(post(b"Transfer-Encoding: chunked", body=size + b"\r\n" + data + b"\r\n0\r\n\r\n"))
+                client.send(
+                    post(
+                        b"Transfer-Encoding: chunked", body=size + b"\r\n" + data + b"\r\n0\r\n\r\n"
+                    )
+                )
                 self.assertEqual(client.response("POST").status, 200)
             self.assertEqual(self.app.requests[-1].body(), data)
 
     def test_extensions_are_dropped(self):
         with Client(self.proxy.port) as client:
-            client.send(post(b"Transfer-Encoding: chunked",
-                             body=b"3;a=1;b=\"x;\\\"y\"\r\nabc\r\n2;c\r\nde\r\n0;d\r\n\r\n"))
+            client.send(
+                post(
+                    b"Transfer-Encoding: chunked",
+                    body=b'3;a=1;b="x;\\"y"\r\nabc\r\n2;c\r\nde\r\n0;d\r\n\r\n',
+                )
+            )
             self.assertEqual(client.response("POST").status, 200)
             self.assert_marker(client)
         request = self.app.requests[0]
         self.assertEqual(request.body(), b"abcde")
-        self.assertNotIn(b";", self.app.received().split(b"\r\n\r\n", 1)[1].split(b"GET /marker")[0])
+        self.assertNotIn(
+            b";", self.app.received().split(b"\r\n\r\n", 1)[1].split(b"GET /marker")[0]
+        )
 
     def test_extensions_are_limited_in_sum(self):
         long_line = b"1;" + b"e" * 1000 + b"\r\nx\r\n"
         self.refuse_chunks(long_line * 20 + b"0\r\n\r\n", "20 extensions of 1000 bytes")
-        self.refuse_chunks(b"1;" + b"e" * 70000 + b"\r\nx\r\n0\r\n\r\n", "one extension of 70000 bytes")
+        self.refuse_chunks(
+            b"1;" + b"e" * 70000 + b"\r\nx\r\n0\r\n\r\n", "one extension of 70000 bytes"
+        )
 
     def test_trailers_are_limited(self):
         trailer = b"".join(b"X-T%d: %s\r\n" % (i, b"v" * 1000) for i in range(100))
@@ -145,22 +216,47 @@ class FieldLines(ProxyCase):
             self.assert_refused(head + SMUGGLED, {400}, head)
 
     def test_folded_lines_are_refused(self):
-        self.refuse_lines(b"GET / HTTP/1.1\r\nHost: a\r\nX: y\r\n z\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX: y\r\n\tz\r\n\r\n",
-                          b"GET / HTTP/1.1\r\nHost: a\r\n \r\n\r\n")
+        self.refuse_lines(
+            b"GET / HTTP/1.1\r\nHost: a\r\nX: y\r\n z\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: a\r\nX: y\r\n\tz\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: a\r\n \r\n\r\n",
+        )
 
     def test_bare_line_feeds_are_refused(self):
-        self.refuse_lines(b"GET / HTTP/1.1\nHost: a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\nX: y\r\n\r\n",
-                          b"GET / HTTP/1.1\r\nHost: a\r\nX: y\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\n")
+        self.refuse_lines(
+            b"GET / HTTP/1.1\nHost: a\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: a\nX: y\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: a\r\nX: y\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: a\r\n\n",
+        )
 
     def test_bare_carriage_returns_are_refused(self):
-        self.refuse_lines(b"GET / HTTP/1.1\rHost: a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\rX: y\r\n\r\n",
-                          b"GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n", b"GET /\rx HTTP/1.1\r\nHost: a\r\n\r\n")
+        self.refuse_lines(
+            b"GET / HTTP/1.1\rHost: a\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: a\rX: y\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n",
+            b"GET /\rx HTTP/1.1\r\nHost: a\r\n\r\n",
+        )
 
     def test_a_blank_before_the_colon_is_refused(self):
-        self.refuse_lines(b"GET / HTTP/1.1\r\nHost : a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX\t: y\r\n\r\n")
+        self.refuse_lines(
+            b"GET / HTTP/1.1\r\nHost : a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX\t: y\r\n\r\n"
+        )
 
     def test_names_that_are_no_tokens_are_refused(self):
-        for name in (b"", b"X Y", b"X\0", b"X\x01", b"X\x7f", b"X\xff", b"X(", b"X/", b"X\"", b"X@", b"X["):
+        for name in (
+            b"",
+            b"X Y",
+            b"X\0",
+            b"X\x01",
+            b"X\x7f",
+            b"X\xff",
+            b"X(",
+            b"X/",
+            b'X"',
+            b"X@",
+            b"X[",
+        ):
             self.refuse_lines(b"GET / HTTP/1.1\r\nHost: a\r\n" + name + b": y\r\n\r\n")
 
     def test_control_bytes_in_values_are_refused(self):
@@ -174,7 +270,10 @@ class FieldLines(ProxyCase):
         self.assertEqual(self.app.requests[0].get("X"), "a\tb\xff\xe9")
 
     def test_white_space_before_the_first_field_is_refused(self):
-        self.refuse_lines(b"GET / HTTP/1.1\r\n Host: a\r\nHost: b\r\n\r\n", b"GET / HTTP/1.1\r\n\tX: y\r\nHost: a\r\n\r\n")
+        self.refuse_lines(
+            b"GET / HTTP/1.1\r\n Host: a\r\nHost: b\r\n\r\n",
+            b"GET / HTTP/1.1\r\n\tX: y\r\nHost: a\r\n\r\n",
+        )
 
     def test_a_line_without_a_colon_is_refused(self):
         self.refuse_lines(b"GET / HTTP/1.1\r\nHost: a\r\nnocolon\r\n\r\n")
@@ -190,9 +289,22 @@ class HostAndTarget(ProxyCase):
     """RFC 9112 §3.2."""
 
     def test_a_missing_second_or_invalid_host_is_refused(self):
-        for host in (b"", b"Host: a\r\nHost: a\r\n", b"Host: a\r\nHost: b\r\n", b"Host: a b\r\n", b"Host: a/b\r\n",
-                     b"Host: a@b\r\n", b"Host: a,b\r\n", b"Host: a:b\r\n", b"Host: a:99999\r\n", b"Host: [::1\r\n",
-                     b"Host: a\x00\r\n", b"Host: http://a\r\n", b"Host: a?b\r\n", b"Host: a#b\r\n"):
+        for host in (
+            b"",
+            b"Host: a\r\nHost: a\r\n",
+            b"Host: a\r\nHost: b\r\n",
+            b"Host: a b\r\n",
+            b"Host: a/b\r\n",
+            b"Host: a@b\r\n",
+            b"Host: a,b\r\n",
+            b"Host: a:b\r\n",
+            b"Host: a:99999\r\n",
+            b"Host: [::1\r\n",
+            b"Host: a\x00\r\n",
+            b"Host: http://a\r\n",
+            b"Host: a?b\r\n",
+            b"Host: a#b\r\n",
+        ):
             self.assert_refused(b"GET / HTTP/1.1\r\n" + host + b"\r\n" + SMUGGLED, {400}, host)
 
     def test_the_authority_of_an_absolute_target_replaces_host(self):
@@ -203,18 +315,35 @@ class HostAndTarget(ProxyCase):
         self.assertEqual((request.get("Host"), request.target), ("other.test", "/p?q"))
 
     def test_fragments_and_controls_in_targets_are_refused(self):
-        for target in (b"/a#b", b"/a\0", b"/a\x01", b"/a\x7f", b"/a b", b"/a\tb", b"a", b"//", b"?q"):
+        for target in (
+            b"/a#b",
+            b"/a\0",
+            b"/a\x01",
+            b"/a\x7f",
+            b"/a b",
+            b"/a\tb",
+            b"a",
+            b"//",
+            b"?q",
+        ):
             if target == b"//":
                 continue  # an empty first segment is a valid path
-            self.assert_refused(b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n" + SMUGGLED, {400}, target)
+            self.assert_refused(
+                b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n" + SMUGGLED, {400}, target
+            )
 
 
 class Upgrades(ProxyCase):
     """RFC 9110 §7.8."""
 
     def test_an_upgrade_to_clear_text_http_2_is_not_forwarded(self):
-        response = self.fetch(headers=[("Connection", "Upgrade, HTTP2-Settings"), ("Upgrade", "h2c"),
-                                       ("HTTP2-Settings", "AAMAAABkAAQAAP__")])
+        response = self.fetch(
+            headers=[
+                ("Connection", "Upgrade, HTTP2-Settings"),
+                ("Upgrade", "h2c"),
+                ("HTTP2-Settings", "AAMAAABkAAQAAP__"),
+            ]
+        )
         self.assertEqual(response.status, 200)
         request = self.app.requests[0]
         for name in ("Upgrade", "HTTP2-Settings"):
@@ -245,15 +374,28 @@ class UpstreamResponses(ProxyCase):
         return reply(body=request.target.encode())
 
     def test_length_beside_chunked_is_a_bad_gateway(self):
-        for lines in (b"Content-Length: 5\r\nTransfer-Encoding: chunked", b"Transfer-Encoding: chunked\r\nContent-Length: 5"):
+        for lines in (
+            b"Content-Length: 5\r\nTransfer-Encoding: chunked",
+            b"Transfer-Encoding: chunked\r\nContent-Length: 5",
+        ):
             self.answer(b"HTTP/1.1 200 OK\r\n" + lines + b"\r\n\r\n0\r\n\r\n", 502)
 
     def test_bad_lengths_are_a_bad_gateway(self):
-        for value in (b"5,6", b"+5", b"-1", b"x", b"5\r\nContent-Length: 6", b"18446744073709551616", b""):
+        for value in (
+            b"5,6",
+            b"+5",
+            b"-1",
+            b"x",
+            b"5\r\nContent-Length: 6",
+            b"18446744073709551616",
+            b"",
+        ):
             self.answer(b"HTTP/1.1 200 OK\r\nContent-Length: " + value + b"\r\n\r\nhello", 502)
 
     def test_folded_lines_are_unfolded(self):
-        response = self.answer(b"HTTP/1.1 200 OK\r\nX: a\r\n  b\r\n\tc\r\nContent-Length: 2\r\n\r\nok")
+        response = self.answer(
+            b"HTTP/1.1 200 OK\r\nX: a\r\n  b\r\n\tc\r\nContent-Length: 2\r\n\r\nok"
+        )
         self.assertEqual(response.get("X").split(), ["a", "b", "c"])
 
     def test_bare_line_feeds_are_written_anew(self):
@@ -263,7 +405,10 @@ class UpstreamResponses(ProxyCase):
 
     def test_bare_carriage_returns_and_nuls_never_reach_the_client(self):
         for byte in (b"\r", b"\0"):
-            self.app.respond = lambda request, byte=byte: b"HTTP/1.1 200 OK\r\nX: a%sb\r\nContent-Length: 2\r\n\r\nok" % byte
+            self.app.respond = (
+                lambda request, byte=byte: b"HTTP/1.1 200 OK\r\nX: a%sb\r\nContent-Length: 2\r\n\r\nok"
+                % byte
+            )
             response = self.fetch()
             self.assertIn(response.status, (200, 502))
             if response.status == 200:
@@ -282,7 +427,12 @@ class UpstreamResponses(ProxyCase):
 
     def test_bytes_after_a_complete_response_are_dropped(self):
         evil = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
-        for first in (reply(), chunked([b"ok"]), b"HTTP/1.1 204 No Content\r\n\r\n", b"HTTP/1.1 304 Not Modified\r\n\r\n"):
+        for first in (
+            reply(),
+            chunked([b"ok"]),
+            b"HTTP/1.1 204 No Content\r\n\r\n",
+            b"HTTP/1.1 304 Not Modified\r\n\r\n",
+        ):
             self.app.respond = lambda request, first=first: first + evil
             self.fetch()
             self.app.respond = self.echo_marker
@@ -291,6 +441,7 @@ class UpstreamResponses(ProxyCase):
     def test_a_connection_is_not_reused_when_the_answer_came_before_the_body(self):
         def early(request):
             request.connection.send(reply(body=b"early"))
+
         self.app.respond = early
         with Client(self.proxy.port) as client:
             client.send(post(b"Content-Length: 100", body=b"12345"))

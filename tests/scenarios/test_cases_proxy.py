@@ -5,8 +5,18 @@ import threading
 import time
 import unittest
 
-from rig import (Client, Deadline, Proxy, ProxyCase, Upstream, chunk, echo, make_request, reply,
-                 wait_until)
+from rig import (
+    Client,
+    Deadline,
+    Proxy,
+    ProxyCase,
+    Upstream,
+    chunk,
+    echo,
+    make_request,
+    reply,
+    wait_until,
+)
 
 EVIL = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
@@ -23,6 +33,7 @@ class A02Expectations(ProxyCase):
     def test_a_refusal_arrives_before_any_body(self):
         def refuse(request):
             request.connection.send(reply(401, body=b"", reason="Unauthorized"))
+
         self.app.respond = refuse
         response = self.put().response("PUT", seconds=1)
         self.assertEqual((response.status, response.interim), (401, []))
@@ -31,6 +42,7 @@ class A02Expectations(ProxyCase):
         def accept(request):
             request.connection.send(b"HTTP/1.1 100 Continue\r\n\r\n")
             request.connection.send(reply(201, body=str(len(request.body())).encode()))
+
         self.app.respond = accept
         client = self.put()
         self.assertIn(b" 100 ", client.head().start)
@@ -42,11 +54,13 @@ class A02Expectations(ProxyCase):
 
     def test_late_leave_is_no_hang(self):
         go = []
+
         def late(request):
             wait_until(lambda: go, "the client has waited")
             request.connection.send(b"HTTP/1.1 100 Continue\r\n\r\n")
             request.body()
             request.connection.send(reply(201))
+
         self.app.respond = late
         client = self.put()
         with self.assertRaises(TimeoutError):
@@ -57,7 +71,9 @@ class A02Expectations(ProxyCase):
         self.assertEqual(client.response("PUT").status, 201)
 
     def test_early_hints_are_passed_on_before_the_answer(self):
-        self.app.respond = lambda request: b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + reply()
+        self.app.respond = (
+            lambda request: b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + reply()
+        )
         response = self.fetch()
         self.assertEqual([head.get("Link") for head in response.interim], ["</a>"])
         self.assertEqual(response.status, 200)
@@ -76,7 +92,7 @@ class A04AnswersWithoutBody(ProxyCase):
         return response
 
     def test_304_without_a_length_gets_none(self):
-        response = self.check(b"HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n")
+        response = self.check(b'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n')
         self.assertFalse(response.has("Content-Length") or response.has("Transfer-Encoding"))
 
     def test_304_may_keep_its_length(self):
@@ -130,6 +146,7 @@ class A06IdleRace(ProxyCase):
                 return echo(request)
             request.connection.close()
             return None
+
         self.app.respond = close_always
         self.fetch(target="/warm")
         self.assertIn(self.fetch(target="/raced").status, (502, 503))
@@ -142,6 +159,7 @@ class A06IdleRace(ProxyCase):
             request.connection.send(b"HTTP/1.1 2")
             request.connection.close()
             return None
+
         self.app.respond = half
         self.fetch(target="/warm")
         self.assertEqual(self.fetch(target="/raced").status, 502)
@@ -158,17 +176,21 @@ class A06IdleRace(ProxyCase):
     def test_no_error_is_seen_while_the_application_closes_idle_connections_all_the_time(self):
         """The application closes a connection 20 ms after its last answer; requests come every 18
         to 22 ms."""
+
         def serve(request):
             request.connection.sock.settimeout(None)
             connection = request.connection
             connection.last = time.monotonic()
+
             def close_idle(seen=connection.last):
                 if connection.last == seen:
                     connection.close()
+
             timer = threading.Timer(0.02, close_idle)
             timer.daemon = True
             timer.start()
             return reply(body=request.target.encode())
+
         self.app.respond = serve
         seen = []
         with Client(self.proxy.port) as client:
@@ -192,9 +214,14 @@ class A08EventStreams(ProxyCase):
 
     def stream(self, request):
         connection = request.connection
-        connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        connection.send(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
         for i in range(20):
-            wait_until(lambda i=i: self.asked >= i or connection.closed.is_set(), "the test asks for an event")
+            wait_until(
+                lambda i=i: self.asked >= i or connection.closed.is_set(),
+                "the test asks for an event",
+            )
             connection.send(chunk(b"data: %d\n\n" % i))
         connection.send(b"0\r\n\r\n")
 
@@ -216,7 +243,9 @@ class A08EventStreams(ProxyCase):
     def test_a_client_that_leaves_ends_the_stream_at_the_application(self):
         def endless(request):
             connection = request.connection
-            connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+            connection.send(
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+            )
             while not connection.reader.ended:
                 try:
                     connection.send(chunk(b"data: x\n\n"))
@@ -225,6 +254,7 @@ class A08EventStreams(ProxyCase):
                     pass
             ended.append(True)
             connection.close()
+
         ended = []
         self.app.respond = endless
         client = self.connect()
@@ -237,9 +267,15 @@ class A08EventStreams(ProxyCase):
 class A12ForwardingFields(ProxyCase):
     """What an untrusted client says about itself is not believed."""
 
-    CLAIMS = [("X-Forwarded-For", "10.0.0.1"), ("X-Forwarded-For", "10.0.0.2"), ("Forwarded", "for=10.0.0.1"),
-              ("X_Forwarded_For", "10.0.0.1"), ("X-Forwarded-Proto", "https"), ("X-Real-IP", "10.0.0.1"),
-              ("X-Forwarded-Host", "evil.test")]
+    CLAIMS = [
+        ("X-Forwarded-For", "10.0.0.1"),
+        ("X-Forwarded-For", "10.0.0.2"),
+        ("Forwarded", "for=10.0.0.1"),
+        ("X_Forwarded_For", "10.0.0.1"),
+        ("X-Forwarded-Proto", "https"),
+        ("X-Real-IP", "10.0.0.1"),
+        ("X-Forwarded-Host", "evil.test"),
+    ]
 
     def test_claims_of_an_untrusted_client_are_replaced(self):
         self.fetch(target="/claims", headers=self.CLAIMS)
@@ -252,8 +288,15 @@ class A12ForwardingFields(ProxyCase):
         self.assertEqual(self.proxy.access_log(1, "/claims")[0]["client"], "127.0.0.1")
 
     def test_fields_named_in_connection_go_and_ours_stay(self):
-        self.fetch(headers=[("Connection", "X-Forwarded-For, X-Secret"), ("X-Secret", "1"), ("Keep-Alive", "1"),
-                            ("Proxy-Connection", "x"), ("TE", "gzip")])
+        self.fetch(
+            headers=[
+                ("Connection", "X-Forwarded-For, X-Secret"),
+                ("X-Secret", "1"),
+                ("Keep-Alive", "1"),
+                ("Proxy-Connection", "x"),
+                ("TE", "gzip"),
+            ]
+        )
         request = self.app.requests[0]
         for name in ("X-Secret", "Keep-Alive", "Proxy-Connection", "TE"):
             self.assertFalse(request.has(name), name)
@@ -267,8 +310,16 @@ class A12TrustedPeers(unittest.TestCase):
         proxy = Proxy(app)
         proxy.config["listeners"][0]["trusted_proxies"] = ["127.0.0.0/8", "2.2.2.0/24"]
         with proxy:
-            proxy.fetch(headers=[("X-Forwarded-For", "9.9.9.9, 1.1.1.1, 2.2.2.2"), ("X-Forwarded-Proto", "https")])
-            self.assertEqual(app.requests[0].head.elements("X-Forwarded-For")[-3:], ["1.1.1.1", "2.2.2.2", "127.0.0.1"])
+            proxy.fetch(
+                headers=[
+                    ("X-Forwarded-For", "9.9.9.9, 1.1.1.1, 2.2.2.2"),
+                    ("X-Forwarded-Proto", "https"),
+                ]
+            )
+            self.assertEqual(
+                app.requests[0].head.elements("X-Forwarded-For")[-3:],
+                ["1.1.1.1", "2.2.2.2", "127.0.0.1"],
+            )
             self.assertEqual(app.requests[0].get("X-Forwarded-Proto"), "https")
             self.assertEqual(proxy.access_log(1)[0]["client"], "1.1.1.1")
 
@@ -276,7 +327,13 @@ class A12TrustedPeers(unittest.TestCase):
 class A14Pipelining(ProxyCase):
     """Several requests in one packet, wherever it is cut."""
 
-    REQUESTS = [("GET", "/1", b""), ("POST", "/2", b"abc"), ("GET", "/3", b""), ("HEAD", "/4", b""), ("GET", "/5", b"")]
+    REQUESTS = [
+        ("GET", "/1", b""),
+        ("POST", "/2", b"abc"),
+        ("GET", "/3", b""),
+        ("HEAD", "/4", b""),
+        ("GET", "/5", b""),
+    ]
     DATA = b"".join(make_request(method, target, body=body) for method, target, body in REQUESTS)
 
     def read_all(self, client):
@@ -292,6 +349,7 @@ class A14Pipelining(ProxyCase):
                 client_sent.append(True)
                 wait_until(lambda: len(client_sent) > 1, "everything is sent")
             return echo(request)
+
         client_sent = []
         self.app.respond = slow_first
         client = self.connect().send(self.DATA)
@@ -305,18 +363,30 @@ class A14Pipelining(ProxyCase):
                 client.send(self.DATA[cut:])
                 self.read_all(client)
 
-    def test_a_malformed_request_in_the_middle_ends_the_connection_after_the_answers_before_it(self):
+    def test_a_malformed_request_in_the_middle_ends_the_connection_after_the_answers_before_it(
+        self,
+    ):
         good = make_request("GET", "/1") + make_request("POST", "/2", body=b"abc")
         with Client(self.proxy.port) as client:
-            client.send(good + b"GET /3 HTTP/1.1\r\nBad Name: x\r\n\r\n" + make_request("GET", "/5"))
-            self.assertEqual([client.response().status, client.response("POST").status, client.response().status],
-                             [200, 200, 400])
+            client.send(
+                good + b"GET /3 HTTP/1.1\r\nBad Name: x\r\n\r\n" + make_request("GET", "/5")
+            )
+            self.assertEqual(
+                [
+                    client.response().status,
+                    client.response("POST").status,
+                    client.response().status,
+                ],
+                [200, 200, 400],
+            )
             self.assertTrue(client.is_closed())
         self.assertNotIn("/5", self.app.targets())
 
     def test_close_of_the_application_ends_its_own_connection_only(self):
-        self.app.respond = lambda request: reply(headers=[("Connection", "close")] if request.target == "/2" else [],
-                                                 body=request.target.encode())
+        self.app.respond = lambda request: reply(
+            headers=[("Connection", "close")] if request.target == "/2" else [],
+            body=request.target.encode(),
+        )
         self.read_all(self.connect().send(self.DATA))
 
 
@@ -326,7 +396,7 @@ class A22LogForgery(ProxyCase):
     STRANGE = [("User-Agent", 'x" 200 0 "-'), ("Referer", "a\x80\xff\t\\b"), ("X-A", "}{")]
 
     def test_every_record_is_one_line_of_valid_json(self):
-        targets = ["/s%0d%0aFAKE:%20x", "/s\"b\\", "/s\xff\xfe", "/s" + "a" * 5000]
+        targets = ["/s%0d%0aFAKE:%20x", '/s"b\\', "/s\xff\xfe", "/s" + "a" * 5000]
         for target in targets:
             self.fetch(target=target, headers=self.STRANGE)
         records = self.proxy.access_log(len(targets), "/s")

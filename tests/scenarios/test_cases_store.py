@@ -58,13 +58,17 @@ class StoreCase(unittest.TestCase):
         def stored():
             response = self.api(proxy, f"profiles/{profile_id}?wait=1s")
             return response.status == 200 and b'"stored"' in response.body
+
         wait_until(stored, f"{profile_id} is stored", 10)
 
 
 @unittest.skipUnless(Redis.available(), "no redis-server")
 class E02FullRedis(StoreCase):
     def redis_store(self, redis, **more):
-        return {"kind": "redis", "redis": {"url": f"redis://127.0.0.1:{redis.port}/0", "timeout": "500ms", **more}}
+        return {
+            "kind": "redis",
+            "redis": {"url": f"redis://127.0.0.1:{redis.port}/0", "timeout": "500ms", **more},
+        }
 
     def test_every_key_is_ours_and_has_a_time_to_live(self):
         with Redis() as redis:
@@ -90,7 +94,11 @@ class E02FullRedis(StoreCase):
             redis.command("CONFIG", "SET", "maxmemory", "1")
             for i in range(20):
                 self.trigger(proxy, f"/full/{i}")
-            wait_until(lambda: self.trigger(proxy).get("Profile-Skipped") in ("store-full", "store-down"), "the reason is told", 10)
+            wait_until(
+                lambda: self.trigger(proxy).get("Profile-Skipped") in ("store-full", "store-down"),
+                "the reason is told",
+                10,
+            )
             redis.command("CONFIG", "SET", "maxmemory", "0")
             wait_until(lambda: self.profiled(proxy), "profiles are stored again", 10)
 
@@ -98,7 +106,9 @@ class E02FullRedis(StoreCase):
         with Redis() as redis:
             proxy = self.start(self.redis_store(redis))
             profile_id = self.store_one(proxy)
-            response = proxy.fetch("DELETE", f"/__flamegate/api/v1/profiles/{profile_id}", host="localhost")
+            response = proxy.fetch(
+                "DELETE", f"/__flamegate/api/v1/profiles/{profile_id}", host="localhost"
+            )
             self.assertIn(response.status, (200, 204))
             self.assertEqual([key for key in redis.keys() if profile_id.encode() in key], [])
 
@@ -107,7 +117,13 @@ class E02FullRedis(StoreCase):
 class E04Reconnecting(StoreCase):
     def url(self, redis, user="", password="", database=0):
         credentials = f"{user}:{urllib.parse.quote(password, safe='')}@" if password else ""
-        return {"kind": "redis", "redis": {"url": f"redis://{credentials}127.0.0.1:{redis.port}/{database}", "timeout": "500ms"}}
+        return {
+            "kind": "redis",
+            "redis": {
+                "url": f"redis://{credentials}127.0.0.1:{redis.port}/{database}",
+                "timeout": "500ms",
+            },
+        }
 
     def test_a_restart_of_redis_is_survived_with_its_password(self):
         password = "p@ss:w/ord%#1"
@@ -134,22 +150,44 @@ class E04Reconnecting(StoreCase):
 
     def test_a_user_of_an_access_list_works(self):
         with Redis() as redis:
-            redis.command("ACL", "SETUSER", "gate", "on", ">s3cret", "~fg:*", "&*", "+@all", "-@admin", "-@dangerous")
+            redis.command(
+                "ACL",
+                "SETUSER",
+                "gate",
+                "on",
+                ">s3cret",
+                "~fg:*",
+                "&*",
+                "+@all",
+                "-@admin",
+                "-@dangerous",
+            )
             self.store_one(self.start(self.url(redis, "gate", "s3cret")))
 
     def test_a_wrong_password_is_said_without_telling_it(self):
         with Redis("--requirepass", "right", password="right") as redis:
             proxy = self.start(self.url(redis, password="wr0ngpassword"))
-            wait_until(lambda: self.trigger(proxy).get("Profile-Skipped") == "store-down", "the reason is told", 10)
+            wait_until(
+                lambda: self.trigger(proxy).get("Profile-Skipped") == "store-down",
+                "the reason is told",
+                10,
+            )
             self.assertRegex(proxy.log().lower(), "auth|password|wrongpass")
             self.assertNotIn("wr0ngpassword", proxy.log())
 
     def test_a_redis_that_hangs_is_like_one_that_is_down(self):
         with socket.create_server(("127.0.0.1", free_port())) as silent:
             port = silent.getsockname()[1]
-            store = {"kind": "redis", "redis": {"url": f"redis://127.0.0.1:{port}/0", "timeout": "200ms"}}
+            store = {
+                "kind": "redis",
+                "redis": {"url": f"redis://127.0.0.1:{port}/0", "timeout": "200ms"},
+            }
             proxy = self.start(store)
-            wait_until(lambda: self.trigger(proxy).get("Profile-Skipped") == "store-down", "the reason is told", 10)
+            wait_until(
+                lambda: self.trigger(proxy).get("Profile-Skipped") == "store-down",
+                "the reason is told",
+                10,
+            )
 
 
 class E06DamagedFiles(StoreCase):
@@ -176,12 +214,14 @@ class E06DamagedFiles(StoreCase):
             for profile_id in known:
                 self.wait_stored(proxy, profile_id)
             stop = threading.Event()
+
             def write(proxy=proxy, stop=stop):
                 while not stop.is_set():
                     try:
                         self.trigger(proxy)
                     except (OSError, EOFError, AssertionError):
                         return
+
             thread = threading.Thread(target=write)
             thread.start()
             count = rounds.randrange(5, 40)
@@ -218,8 +258,10 @@ class E06DamagedFiles(StoreCase):
         first = self.start(self.store)
         profile_id = self.store_one(first)
         second = self.start(self.store)
+
         def told():
             return any(word in second.log().lower() for word in ("locked", "in use", "another"))
+
         wait_until(told, "the second one says why", 10)
         self.assertEqual(second.fetch().status, 200)
         self.wait_stored(first, profile_id)
@@ -227,7 +269,11 @@ class E06DamagedFiles(StoreCase):
     def test_a_folder_that_cannot_be_written_does_not_stop_traffic(self):
         store = {"kind": "embedded", "path": "/proc/flamegate.db"}
         proxy = self.start(store)
-        wait_until(lambda: self.trigger(proxy).get("Profile-Skipped") in ("store-down", "control-down"), "the reason is told", 10)
+        wait_until(
+            lambda: self.trigger(proxy).get("Profile-Skipped") in ("store-down", "control-down"),
+            "the reason is told",
+            10,
+        )
 
     def test_profiles_live_on_after_a_restart_in_order(self):
         proxy = self.start(self.store)
@@ -239,7 +285,11 @@ class E06DamagedFiles(StoreCase):
     def test_the_command_line_reads_a_stored_profile(self):
         proxy = self.start(self.store)
         profile_id = self.store_one(proxy)
-        result = subprocess.run([binary(), "get", profile_id, "-c", str(proxy.config_path), "--format", "collapsed"],
-                                capture_output=True, timeout=10, check=False)
+        result = subprocess.run(
+            [binary(), "get", profile_id, "-c", str(proxy.config_path), "--format", "collapsed"],
+            capture_output=True,
+            timeout=10,
+            check=False,
+        )
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn(b"main;handle;query 7", result.stdout)

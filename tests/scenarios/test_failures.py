@@ -21,8 +21,14 @@ REQUESTS = [
 
 
 def varied(request):
-    fields = [("Date", "Mon, 01 Jan 2024 00:00:00 GMT"), ("ETag", '"v1"'), ("cache-control", "public, max-age=5"),
-              ("Server-Timing", "db;dur=1"), ("Set-Cookie", "flamegate-x=1"), ("Content-Security-Policy", "script-src 'self'")]
+    fields = [
+        ("Date", "Mon, 01 Jan 2024 00:00:00 GMT"),
+        ("ETag", '"v1"'),
+        ("cache-control", "public, max-age=5"),
+        ("Server-Timing", "db;dur=1"),
+        ("Set-Cookie", "flamegate-x=1"),
+        ("Content-Security-Policy", "script-src 'self'"),
+    ]
     if request.method == "HEAD":
         return b"HTTP/1.1 200 OK\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n"
     if request.target == "/html-chunked":
@@ -84,7 +90,11 @@ class ControlKilled(ProfilingCase):
         for _ in range(3):
             pid = self.proxy.control_pid()
             os.kill(pid, 9)
-            wait_until(lambda p=pid: self.proxy.metrics()["flamegate_control_up"] == 0 or self.proxy.control_pid() != p, "its end")
+            wait_until(
+                lambda p=pid: self.proxy.metrics()["flamegate_control_up"] == 0
+                or self.proxy.control_pid() != p,
+                "its end",
+            )
         self.assertEqual(self.fetch().status, 200)
         self.proxy.wait_for_control()
 
@@ -99,8 +109,18 @@ class StrangeAgents(ProfilingCase):
     """Whatever an agent does, the application's answer is delivered."""
 
     def test_acknowledgements_of_any_shape(self):
-        for value in ("", "x", "v=1", "v=2;id=x;st=started", ";" * 600, "v=1;id=" + "0" * 20 + ";st=started", "\xff"):
-            self.app.answer(lambda request, v=value: reply(headers=[("Flamegate-Ack", v)], body=b"fine"))
+        for value in (
+            "",
+            "x",
+            "v=1",
+            "v=2;id=x;st=started",
+            ";" * 600,
+            "v=1;id=" + "0" * 20 + ";st=started",
+            "\xff",
+        ):
+            self.app.answer(
+                lambda request, v=value: reply(headers=[("Flamegate-Ack", v)], body=b"fine")
+            )
             self.app.ack_state = ""
             response = self.trigger()
             self.assertEqual((response.status, response.body), (200, b"fine"))
@@ -137,6 +157,7 @@ class Resources(ProfilingCase):
             for i in range(150):
                 self.trigger(f"/{i}")
                 self.fetch(target=f"/{i}")
+
         burst()
         fds, memory = self.proxy.open_fds(), self.proxy.resident_bytes()
         burst()

@@ -7,17 +7,24 @@ class Announcement(ProfilingCase):
     def test_the_id_is_told_in_every_dialect(self):
         response = self.trigger("/x")
         profile_id = self.assert_profiled(response)
-        self.assertEqual(response.get("Profile-Link"), f"http://localhost/__flamegate/p/{profile_id}")
+        self.assertEqual(
+            response.get("Profile-Link"), f"http://localhost/__flamegate/p/{profile_id}"
+        )
         self.assertEqual(response.all("Server-Timing"), [f'profile;desc="{profile_id}"'])
         self.assertEqual(response.get("X-MiniProfiler-Ids"), profile_id)
-        self.assertEqual(response.get("X-MiniProfiler-Flamegraph-Path"), f"/__flamegate/flamegraph?id={profile_id}")
+        self.assertEqual(
+            response.get("X-MiniProfiler-Flamegraph-Path"),
+            f"/__flamegate/flamegraph?id={profile_id}",
+        )
 
     def test_every_final_status_carries_it(self):
         for status in (200, 201, 301, 400, 404, 500, 503):
             self.app.answer(lambda request, s=status: reply(s, reason="X"))
             self.assert_profiled(self.trigger())
         for status in (204, 304):
-            self.app.answer(lambda request, s=status: reply(s, [("ETag", '"a"')], b"", length=False))
+            self.app.answer(
+                lambda request, s=status: reply(s, [("ETag", '"a"')], b"", length=False)
+            )
             response = self.trigger(headers=[("If-None-Match", '"a"')])
             self.assertEqual(response.status, status)
             self.assert_profiled(response)
@@ -25,23 +32,37 @@ class Announcement(ProfilingCase):
 
     def test_the_applications_own_timing_and_ids_stay_beside_ours(self):
         own = [f"own{i}" for i in range(30)]
-        self.app.answer(lambda request: reply(headers=[("Server-Timing", "db;dur=3"), ("X-MiniProfiler-Ids", ",".join(own)),
-                                                       ("X-MiniProfiler-Flamegraph-Path", "/theirs")]))
+        self.app.answer(
+            lambda request: reply(
+                headers=[
+                    ("Server-Timing", "db;dur=3"),
+                    ("X-MiniProfiler-Ids", ",".join(own)),
+                    ("X-MiniProfiler-Flamegraph-Path", "/theirs"),
+                ]
+            )
+        )
         response = self.trigger()
         profile_id = self.assert_profiled(response)
         self.assertIn("db;dur=3", response.all("Server-Timing"))
         ids = response.head.elements("X-MiniProfiler-Ids")
         self.assertEqual(ids[0], profile_id)
         self.assertLessEqual(len(ids), 21)
-        self.assertEqual(ids[1:], own[:len(ids) - 1])
+        self.assertEqual(ids[1:], own[: len(ids) - 1])
         self.assertTrue(response.get("X-MiniProfiler-Flamegraph-Path").startswith("/__flamegate/"))
 
     def test_it_is_exposed_to_scripts_of_other_origins_that_may_read(self):
         origin = [("Origin", "https://b.test")]
         for allowed, exposed in (("https://b.test", None), ("https://b.test", "X-Own"), ("*", "*")):
-            fields = [("Access-Control-Allow-Origin", allowed)] + ([("Access-Control-Expose-Headers", exposed)] if exposed else [])
+            fields = [("Access-Control-Allow-Origin", allowed)] + (
+                [("Access-Control-Expose-Headers", exposed)] if exposed else []
+            )
             self.app.answer(lambda request, f=fields: reply(headers=f))
-            names = [name.lower() for name in self.trigger(headers=origin).head.elements("Access-Control-Expose-Headers")]
+            names = [
+                name.lower()
+                for name in self.trigger(headers=origin).head.elements(
+                    "Access-Control-Expose-Headers"
+                )
+            ]
             if exposed == "*":
                 self.assertEqual(names, ["*"])
             else:
@@ -53,8 +74,13 @@ class Announcement(ProfilingCase):
         self.assertFalse(self.trigger().has("Access-Control-Expose-Headers"))
 
     def test_it_is_for_this_client_alone(self):
-        caching = [("Cache-Control", "public, max-age=600"), ("Expires", "Mon, 01 Jan 2035 00:00:00 GMT"), ("Pragma", "x"),
-                   ("Surrogate-Control", "max-age=9"), ("CDN-Cache-Control", "max-age=9")]
+        caching = [
+            ("Cache-Control", "public, max-age=600"),
+            ("Expires", "Mon, 01 Jan 2035 00:00:00 GMT"),
+            ("Pragma", "x"),
+            ("Surrogate-Control", "max-age=9"),
+            ("CDN-Cache-Control", "max-age=9"),
+        ]
         self.app.answer(lambda request: reply(headers=caching))
         response = self.trigger()
         self.assertEqual(sorted(response.head.elements("Cache-Control")), ["no-store", "private"])
@@ -62,8 +88,13 @@ class Announcement(ProfilingCase):
             self.assertFalse(response.has(name), name)
 
     def test_validators_stay_where_the_body_does(self):
-        fields = [("Content-Type", "application/json"), ("ETag", '"v1"'), ("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT"),
-                  ("Accept-Ranges", "bytes"), ("Content-Digest", "sha-256=:x:")]
+        fields = [
+            ("Content-Type", "application/json"),
+            ("ETag", '"v1"'),
+            ("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT"),
+            ("Accept-Ranges", "bytes"),
+            ("Content-Digest", "sha-256=:x:"),
+        ]
         self.app.answer(lambda request: reply(headers=fields, body=b"{}"))
         response = self.trigger()
         self.assert_profiled(response)
@@ -71,14 +102,24 @@ class Announcement(ProfilingCase):
             self.assertEqual(response.get(name), value)
 
     def test_bodies_other_than_documents_are_unchanged(self):
-        for kind, body in (("application/json", b'{"html":"<html></html>"}'), ("text/plain", b"<html></html>"),
-                           ("text/event-stream", b"data: <html>\n\n"), ("application/xhtml+xml", b"<html/>")):
-            self.app.answer(lambda request, k=kind, b=body: reply(headers=[("Content-Type", k)], body=b))
+        for kind, body in (
+            ("application/json", b'{"html":"<html></html>"}'),
+            ("text/plain", b"<html></html>"),
+            ("text/event-stream", b"data: <html>\n\n"),
+            ("application/xhtml+xml", b"<html/>"),
+        ):
+            self.app.answer(
+                lambda request, k=kind, b=body: reply(headers=[("Content-Type", k)], body=b)
+            )
             response = self.trigger(headers=[("Accept", "text/html")])
             self.assertEqual((response.body, response.framing), (body, "length"))
 
     def test_trailers_and_chunks_of_a_profiled_answer_stay(self):
-        self.app.answer(lambda request: chunked([b"a", b"b"], [("Trailer", "X-Sum")], end=b"0\r\nX-Sum: 1\r\n\r\n"))
+        self.app.answer(
+            lambda request: chunked(
+                [b"a", b"b"], [("Trailer", "X-Sum")], end=b"0\r\nX-Sum: 1\r\n\r\n"
+            )
+        )
         response = self.trigger()
         self.assertEqual((response.body, response.trailers), (b"ab", [("X-Sum", "1")]))
 
@@ -87,8 +128,14 @@ class Reasons(ProfilingCase):
     """Why there is no profile, told to a client that asked."""
 
     def test_the_agents_answer_is_told(self):
-        for state, reason in (("busy", "agent-busy"), ("off", "agent-off"), ("error", "agent-error"),
-                              ("bad-sig", "bad-signature"), ("expired", "clock"), ("", "no-agent")):
+        for state, reason in (
+            ("busy", "agent-busy"),
+            ("off", "agent-off"),
+            ("error", "agent-error"),
+            ("bad-sig", "bad-signature"),
+            ("expired", "clock"),
+            ("", "no-agent"),
+        ):
             self.app.ack_state = state
             self.assert_skipped(self.trigger(), reason)
 
@@ -97,7 +144,11 @@ class Reasons(ProfilingCase):
         self.assert_skipped(self.trigger(), "no-agent")
 
     def test_two_acknowledgements_do_not_count(self):
-        self.app.answer(lambda request: reply(headers=[("Flamegate-Ack", "v=1;id=0lx1c2d3abcdefghijkl;st=started")]))
+        self.app.answer(
+            lambda request: reply(
+                headers=[("Flamegate-Ack", "v=1;id=0lx1c2d3abcdefghijkl;st=started")]
+            )
+        )
         response = self.trigger()
         self.assertFalse(response.has("Profile-Id") and response.has("Profile-Skipped"))
 
@@ -121,6 +172,7 @@ class Reasons(ProfilingCase):
     def test_a_failure_after_the_head_was_forwarded_carries_the_id(self):
         def break_off(request):
             request.connection.close()
+
         self.app.answer(break_off)
         response = self.trigger(method="POST", body=b"x")
         self.assertEqual(response.status, 502)
@@ -129,7 +181,9 @@ class Reasons(ProfilingCase):
     def test_caching_is_forbidden_with_a_reason_too(self):
         self.app.ack_state = "off"
         self.app.answer(lambda request: html(headers=[("Cache-Control", "public")]))
-        self.assertEqual(sorted(self.trigger().head.elements("Cache-Control")), ["no-store", "private"])
+        self.assertEqual(
+            sorted(self.trigger().head.elements("Cache-Control")), ["no-store", "private"]
+        )
 
 
 class Limits(ProfilingCase):
@@ -137,12 +191,14 @@ class Limits(ProfilingCase):
 
     def test_no_more_than_the_limits_at_once_and_in_a_minute(self):
         clients = []
+
         def hold(request):
             if request.target == "/hold":
                 request.connection.wait_for_close(5)
                 request.connection.close()
                 return None
             return reply()
+
         self.app.answer(hold)
         for _ in range(2):
             clients.append(self.connect())
@@ -163,7 +219,9 @@ class Limits(ProfilingCase):
 
 
 class LimitedDialects(ProfilingCase):
-    CONFIG = {"profiling": {"headers": {"native": False, "miniprofiler": True, "server_timing": False}}}
+    CONFIG = {
+        "profiling": {"headers": {"native": False, "miniprofiler": True, "server_timing": False}}
+    }
 
     def test_families_of_fields_can_be_switched_off(self):
         response = self.trigger()
@@ -178,16 +236,32 @@ class Lifecycle(ProfilingCase):
     def test_a_profile_is_stored_listed_and_downloaded(self):
         profile_id = self.assert_profiled(self.trigger("/shop/42?x=secret"))
         data = self.metadata(profile_id)
-        self.assertEqual((data["state"], data["trigger"], data["method"], data["path"], data["status"], data["service"]),
-                         ("stored", "query", "GET", "/shop/42", 200, "shop"))
+        self.assertEqual(
+            (
+                data["state"],
+                data["trigger"],
+                data["method"],
+                data["path"],
+                data["status"],
+                data["service"],
+            ),
+            ("stored", "query", "GET", "/shop/42", 200, "shop"),
+        )
         self.assertEqual(data["site"], "localhost")
         self.assertNotIn("secret", str(data))
         self.assertEqual((data["samples"], data["agent"]), (10, "stub/1.0"))
         listed = self.api("profiles?limit=500")[1]["profiles"]
         self.assertIn(profile_id, [profile["id"] for profile in listed])
-        for name, begin in (("pprof", b"\x1f\x8b"), ("collapsed", b"main;handle;"), ("speedscope", b"{"), ("json", b"{")):
-            download = self.fetch(target=f"/__flamegate/api/v1/profiles/{profile_id}/download?format={name}")
-            self.assertEqual((download.status, download.body[:len(begin)]), (200, begin), name)
+        for name, begin in (
+            ("pprof", b"\x1f\x8b"),
+            ("collapsed", b"main;handle;"),
+            ("speedscope", b"{"),
+            ("json", b"{"),
+        ):
+            download = self.fetch(
+                target=f"/__flamegate/api/v1/profiles/{profile_id}/download?format={name}"
+            )
+            self.assertEqual((download.status, download.body[: len(begin)]), (200, begin), name)
             self.assertIn("attachment", download.get("Content-Disposition"))
             self.assertEqual(download.get("X-Content-Type-Options"), "nosniff")
 
@@ -199,8 +273,14 @@ class Lifecycle(ProfilingCase):
     def test_an_upload_with_a_wrong_signature_is_refused(self):
         self.app.stacks = None
         profile_id = self.assert_profiled(self.trigger())
-        response = self.fetch_agents("POST", f"/agent/v1/profiles/{profile_id}/1-1",
-                                     [("Content-Type", "application/x-pprof"), ("Flamegate-Auth", "kid=00000000;ts=1;nonce=x;sig=x")])
+        response = self.fetch_agents(
+            "POST",
+            f"/agent/v1/profiles/{profile_id}/1-1",
+            [
+                ("Content-Type", "application/x-pprof"),
+                ("Flamegate-Auth", "kid=00000000;ts=1;nonce=x;sig=x"),
+            ],
+        )
         self.assertEqual(response.status, 401)
 
     def test_browsers_have_no_business_on_the_agents_listener(self):
@@ -209,4 +289,6 @@ class Lifecycle(ProfilingCase):
         self.assertEqual(self.fetch_agents("GET", "/healthz").status, 200)
 
     def fetch_agents(self, method, target, headers=()):
-        return fetch(self.proxy.agents_port, method, target, headers, b"x" if method == "POST" else b"")
+        return fetch(
+            self.proxy.agents_port, method, target, headers, b"x" if method == "POST" else b""
+        )

@@ -18,10 +18,10 @@ class InjectionCase(ProfilingCase):
     def assert_badge(self, response, body=PAGE, decoded=None):
         text = decoded if decoded is not None else response.body
         self.assertTrue(text.startswith(body), text)
-        self.assertRegex(text[len(body):], rb"\A<script [^<>]*></script>\Z")
+        self.assertRegex(text[len(body) :], rb"\A<script [^<>]*></script>\Z")
         for name in ("ETag", "Last-Modified", "Accept-Ranges", "Content-MD5"):
             self.assertFalse(response.has(name), name)
-        return text[len(body):].decode()
+        return text[len(body) :].decode()
 
     def assert_unchanged(self, response, body=PAGE):
         self.assertEqual(response.body, body)
@@ -34,7 +34,11 @@ class B04Lengths(InjectionCase):
         self.assert_badge(self.page())
 
     def test_a_lower_case_length_is_no_second_one(self):
-        self.app.answer(lambda _: b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: %d\r\n\r\n" % len(PAGE) + PAGE)
+        self.app.answer(
+            lambda _: b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: %d\r\n\r\n"
+            % len(PAGE)
+            + PAGE
+        )
         self.assert_badge(self.trigger(headers=NAVIGATION))
 
     def test_a_chunked_page(self):
@@ -44,6 +48,7 @@ class B04Lengths(InjectionCase):
     def test_a_page_up_to_the_close(self):
         def until_close(_):
             return b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + PAGE, CLOSE
+
         self.app.answer(until_close)
         self.assert_badge(self.trigger(headers=NAVIGATION))
 
@@ -54,13 +59,20 @@ class B04Lengths(InjectionCase):
         self.assert_badge(response)
 
     def test_head_agrees_with_get_or_leaves_the_length_out(self):
-        self.app.answer(lambda _: b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\nETag: \"v1\"\r\n\r\n" % len(PAGE))
+        self.app.answer(
+            lambda _: b'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\nETag: "v1"\r\n\r\n'
+            % len(PAGE)
+        )
         response = self.trigger("/page", NAVIGATION, method="HEAD")
         self.assertNotEqual(response.get("Content-Length"), str(len(PAGE)))
         self.assertFalse(response.has("ETag"))
 
     def test_a_part_is_never_changed(self):
-        self.app.answer(lambda _: reply(206, [("Content-Type", "text/html"), ("Content-Range", "bytes 0-9/100")], PAGE[:10]))
+        self.app.answer(
+            lambda _: reply(
+                206, [("Content-Type", "text/html"), ("Content-Range", "bytes 0-9/100")], PAGE[:10]
+            )
+        )
         response = self.trigger(headers=[*NAVIGATION, ("Range", "bytes=0-9")])
         self.assert_unchanged(response, PAGE[:10])
 
@@ -90,7 +102,11 @@ class B04Lengths(InjectionCase):
             self.assert_badge(self.page(body), body)
 
     def test_validators_go_with_the_old_body(self):
-        fields = [("ETag", '"v1"'), ("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT"), ("Accept-Ranges", "bytes")]
+        fields = [
+            ("ETag", '"v1"'),
+            ("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT"),
+            ("Accept-Ranges", "bytes"),
+        ]
         self.assert_badge(self.page(headers=fields))
 
 
@@ -107,20 +123,37 @@ class Documents(InjectionCase):
         self.assertIn("javascript", script.get("Content-Type"))
 
     def test_only_navigations_get_it(self):
-        for request in ([("Sec-Fetch-Dest", "iframe")], [("Sec-Fetch-Dest", "empty")], [("Accept", "*/*")],
-                        [("Accept", "text/html"), ("X-Requested-With", "XMLHttpRequest")],
-                        [("Accept", "text/html"), ("HX-Request", "true")], [("Accept", "text/html"), ("Turbo-Frame", "x")]):
+        for request in (
+            [("Sec-Fetch-Dest", "iframe")],
+            [("Sec-Fetch-Dest", "empty")],
+            [("Accept", "*/*")],
+            [("Accept", "text/html"), ("X-Requested-With", "XMLHttpRequest")],
+            [("Accept", "text/html"), ("HX-Request", "true")],
+            [("Accept", "text/html"), ("Turbo-Frame", "x")],
+        ):
             self.app.answer(lambda _: html(PAGE))
             response = self.trigger(headers=request)
             self.assert_unchanged(response)
             self.assert_profiled(response)
 
     def test_what_is_no_document_or_takes_no_script_stays(self):
-        for body in (b'{"a":1}', b"<div>part</div>", b"<?xml version='1.0'?><html/>", b"<html amp></html>", b"<html><!-- open",
-                     b"<html><script>open", b"<html><textarea>", b"<html><template>", b"<html><div ", b""):
+        for body in (
+            b'{"a":1}',
+            b"<div>part</div>",
+            b"<?xml version='1.0'?><html/>",
+            b"<html amp></html>",
+            b"<html><!-- open",
+            b"<html><script>open",
+            b"<html><textarea>",
+            b"<html><template>",
+            b"<html><div ",
+            b"",
+        ):
             self.assert_unchanged(self.page(body), body)
         self.assert_unchanged(self.page(headers=[("Content-Disposition", "attachment")]))
-        self.app.answer(lambda _: reply(headers=[("Content-Type", "text/html; charset=utf-16")], body=PAGE))
+        self.app.answer(
+            lambda _: reply(headers=[("Content-Type", "text/html; charset=utf-16")], body=PAGE)
+        )
         self.assert_unchanged(self.trigger(headers=NAVIGATION))
 
     def test_unprofiled_pages_stay(self):
@@ -136,7 +169,9 @@ class Documents(InjectionCase):
 
     def test_codings_that_are_not_undone_stay(self):
         for coding in ("br", "zstd", "gzip, gzip"):
-            self.assert_unchanged(self.page(b"\x1b\x03xyz", [("Content-Encoding", coding)]), b"\x1b\x03xyz")
+            self.assert_unchanged(
+                self.page(b"\x1b\x03xyz", [("Content-Encoding", coding)]), b"\x1b\x03xyz"
+            )
 
     def test_broken_gzip_stays_broken(self):
         coded = gzip.compress(PAGE)
@@ -150,7 +185,12 @@ class Streaming(InjectionCase):
 
     def stream(self, parts, encode, fields, end):
         """Sends each part when the test asks for it."""
-        yield reply(200, [("Content-Type", "text/html"), ("Transfer-Encoding", "chunked"), *fields], b"", length=False)
+        yield reply(
+            200,
+            [("Content-Type", "text/html"), ("Transfer-Encoding", "chunked"), *fields],
+            b"",
+            length=False,
+        )
         for i, part in enumerate(parts):
             wait_until(lambda i=i: self.asked >= i, "the test asks for a part")
             yield chunk(encode(part))
@@ -180,8 +220,10 @@ class Streaming(InjectionCase):
 
     def test_each_flushed_part_of_gzip_comes_at_once(self):
         coder, decoder = zlib.compressobj(6, zlib.DEFLATED, 31), zlib.decompressobj(31)
+
         def encode(part):
             return coder.compress(part) + coder.flush(zlib.Z_SYNC_FLUSH)
+
         self.check(encode, decoder.decompress, [("Content-Encoding", "gzip")], coder.flush)
 
 
@@ -192,7 +234,9 @@ class LongPages(InjectionCase):
         body = PAGE + b" " * 65536
         response = self.page(body, [("ETag", '"v1"')])
         self.assert_unchanged(response, body)
-        self.assertEqual((response.get("Content-Length"), response.get("ETag")), (str(len(body)), '"v1"'))
+        self.assertEqual(
+            (response.get("Content-Length"), response.get("ETag")), (str(len(body)), '"v1"')
+        )
 
     def test_a_page_at_the_limit_gets_it(self):
         body = PAGE + b" " * (65536 - len(PAGE))
@@ -200,13 +244,20 @@ class LongPages(InjectionCase):
 
     def test_a_chunked_page_over_the_limit_passes_whole(self):
         body = PAGE + b" " * 65536
-        self.app.answer(lambda _: chunked([body[i:i + 5000] for i in range(0, len(body), 5000)], [("Content-Type", "text/html")]))
+        self.app.answer(
+            lambda _: chunked(
+                [body[i : i + 5000] for i in range(0, len(body), 5000)],
+                [("Content-Type", "text/html")],
+            )
+        )
         self.assert_unchanged(self.trigger(headers=NAVIGATION), body)
 
     def test_a_long_page_costs_no_memory(self):
         before = self.proxy.resident_bytes()
         part = b"<p>" + b"x" * 50000
-        self.app.answer(lambda _: chunked([b"<html>"] + [part] * 400, [("Content-Type", "text/html")]))
+        self.app.answer(
+            lambda _: chunked([b"<html>"] + [part] * 400, [("Content-Type", "text/html")])
+        )
         self.assertEqual(len(self.trigger(headers=NAVIGATION).body), 6 + 400 * len(part))
         self.assertLess(self.proxy.resident_bytes() - before, 8 << 20)
 
@@ -232,16 +283,24 @@ class Policies(InjectionCase):
         response, policies = self.policy("default-src 'none'", "script-src 'unsafe-inline'")
         element = self.assert_badge(response)
         source = re.search('src="([^"]+)"', element)[1]
-        self.assertEqual(policies, [
-            f"default-src 'none'; script-src-elem {source}; connect-src http://localhost/__flamegate/api/",
-            f"script-src 'unsafe-inline' {source}"])
+        self.assertEqual(
+            policies,
+            [
+                f"default-src 'none'; script-src-elem {source}; connect-src http://localhost/__flamegate/api/",
+                f"script-src 'unsafe-inline' {source}",
+            ],
+        )
 
     def test_report_only_policies_do_not_report_us(self):
-        response, policies = self.policy("script-src cdn.test", name="Content-Security-Policy-Report-Only")
+        response, policies = self.policy(
+            "script-src cdn.test", name="Content-Security-Policy-Report-Only"
+        )
         source = re.search('src="([^"]+)"', self.assert_badge(response))[1]
         self.assertEqual(policies, [f"script-src cdn.test {source}"])
 
     def test_a_sandbox_or_a_blocking_meta_policy_means_no_badge(self):
         self.assert_unchanged(self.policy("sandbox")[0])
-        body = b"<html><meta http-equiv=Content-Security-Policy content=\"script-src 'none'\"></html>"
+        body = (
+            b"<html><meta http-equiv=Content-Security-Policy content=\"script-src 'none'\"></html>"
+        )
         self.assert_unchanged(self.page(body), body)

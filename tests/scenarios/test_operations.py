@@ -8,7 +8,18 @@ import tempfile
 import threading
 import unittest
 
-from rig import Client, Proxy, ProxyCase, Upstream, binary, echo, fetch, free_port, reply, wait_until
+from rig import (
+    Client,
+    Proxy,
+    ProxyCase,
+    Upstream,
+    binary,
+    echo,
+    fetch,
+    free_port,
+    reply,
+    wait_until,
+)
 
 
 class Limits(ProxyCase):
@@ -17,13 +28,20 @@ class Limits(ProxyCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.proxy.reload({"routes": [
-            {"match": {"path": "/small"}, "cluster": "app", "max_body": "1KiB"},
-            {"match": {"path": "/post-only", "methods": ["POST"]}, "cluster": "app"},
-            {"match": {"prefix": "/"}, "cluster": "app"}]})
+        cls.proxy.reload(
+            {
+                "routes": [
+                    {"match": {"path": "/small"}, "cluster": "app", "max_body": "1KiB"},
+                    {"match": {"path": "/post-only", "methods": ["POST"]}, "cluster": "app"},
+                    {"match": {"prefix": "/"}, "cluster": "app"},
+                ]
+            }
+        )
 
     def test_fields_that_are_too_long_are_431(self):
-        self.assert_refused(b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 17000 + b"\r\n\r\n", {431}, "17 KB")
+        self.assert_refused(
+            b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 17000 + b"\r\n\r\n", {431}, "17 KB"
+        )
         self.assertEqual(self.fetch(headers=[("X", "x" * 12000)]).status, 200)
 
     def test_too_many_fields_are_431(self):
@@ -32,7 +50,9 @@ class Limits(ProxyCase):
         self.assertEqual(self.fetch(headers=[(f"X-{i}", "y") for i in range(15)]).status, 200)
 
     def test_a_target_that_is_too_long_is_414(self):
-        self.assert_refused(b"GET /" + b"a" * 17000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", {414}, "17 KB")
+        self.assert_refused(
+            b"GET /" + b"a" * 17000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", {414}, "17 KB"
+        )
 
     def test_a_body_over_the_limit_of_its_route_is_413(self):
         self.assertEqual(self.fetch("POST", "/small", body=b"x" * 1024).status, 200)
@@ -45,8 +65,12 @@ class Limits(ProxyCase):
 
     def test_a_chunked_body_over_the_limit_is_cut(self):
         with Client(self.proxy.port) as client:
-            client.send(b"POST /small HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" +
-                        b"400\r\n" + b"x" * 1024 + b"\r\n1\r\nx\r\n0\r\n\r\n")
+            client.send(
+                b"POST /small HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + b"400\r\n"
+                + b"x" * 1024
+                + b"\r\n1\r\nx\r\n0\r\n\r\n"
+            )
             self.assertEqual(client.response("POST").status, 413)
             self.assertTrue(client.is_closed())
         for request in self.app.requests:
@@ -60,11 +84,20 @@ class Timeouts(ProxyCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.proxy.reload({"routes": [
-            {"match": {"path": "/response"}, "cluster": "app", "timeout": {"response": "100ms"}},
-            {"match": {"path": "/total"}, "cluster": "app", "timeout": {"total": "150ms"}},
-            {"match": {"path": "/idle"}, "cluster": "app", "timeout": {"idle": "100ms"}},
-            {"match": {"prefix": "/"}, "cluster": "app"}]})
+        cls.proxy.reload(
+            {
+                "routes": [
+                    {
+                        "match": {"path": "/response"},
+                        "cluster": "app",
+                        "timeout": {"response": "100ms"},
+                    },
+                    {"match": {"path": "/total"}, "cluster": "app", "timeout": {"total": "150ms"}},
+                    {"match": {"path": "/idle"}, "cluster": "app", "timeout": {"idle": "100ms"}},
+                    {"match": {"prefix": "/"}, "cluster": "app"},
+                ]
+            }
+        )
 
     @staticmethod
     def never(request):
@@ -120,20 +153,28 @@ class Upstreams(unittest.TestCase):
         app = Upstream()
         self.addCleanup(app.close)
         go = threading.Event()
+
         def wait(request):
             go.wait(5)
             return reply()
+
         app.respond = wait
         limits = {"connections": 1, "pending": 1}
-        with Proxy(app, {"clusters": [{"name": "app", "endpoints": [app.address], "limits": limits}]}) as proxy:
+        with Proxy(
+            app, {"clusters": [{"name": "app", "endpoints": [app.address], "limits": limits}]}
+        ) as proxy:
             clients = []
             for count in (1, 2, 3):
                 clients.append(proxy.connect())
                 clients[-1].request("GET", f"/{count}")
-                wait_until(lambda c=count: proxy.metric("flamegate_requests_total") >= c, "the request")
+                wait_until(
+                    lambda c=count: proxy.metric("flamegate_requests_total") >= c, "the request"
+                )
             self.assertEqual(clients[2].response().status, 503)
             go.set()
-            self.assertEqual([clients[0].response().status, clients[1].response().status], [200, 200])
+            self.assertEqual(
+                [clients[0].response().status, clients[1].response().status], [200, 200]
+            )
             for client in clients:
                 client.close()
         self.assertEqual(len(app.connections), 1)
@@ -142,32 +183,54 @@ class Upstreams(unittest.TestCase):
         down, up = Upstream(), Upstream(echo)
         self.addCleanup(up.close)
         down.refuse()
-        clusters = [{"name": "app", "endpoints": [down.address, up.address], "balance": "round_robin"}]
+        clusters = [
+            {"name": "app", "endpoints": [down.address, up.address], "balance": "round_robin"}
+        ]
         with Proxy(up, {"clusters": clusters}) as proxy:
             self.assertEqual([proxy.fetch().status for _ in range(6)], [200] * 6)
 
     def test_an_unhealthy_endpoint_is_left_out_until_it_is_well(self):
         sick, well = Upstream(), Upstream()
         healthy = threading.Event()
+
         def serve(request):
             if request.target == "/healthz":
                 return reply(200 if healthy.is_set() else 503)
             return reply(body=b"sick")
+
         sick.respond = serve
         well.respond = lambda request: reply(body=b"well")
         for upstream in (sick, well):
             self.addCleanup(upstream.close)
-        health = {"path": "/healthz", "interval": "50ms", "timeout": "1s", "healthy": 2, "unhealthy": 2}
-        clusters = [{"name": "app", "endpoints": [sick.address, well.address], "balance": "round_robin", "health": health}]
+        health = {
+            "path": "/healthz",
+            "interval": "50ms",
+            "timeout": "1s",
+            "healthy": 2,
+            "unhealthy": 2,
+        }
+        clusters = [
+            {
+                "name": "app",
+                "endpoints": [sick.address, well.address],
+                "balance": "round_robin",
+                "health": health,
+            }
+        ]
         with Proxy(well, {"clusters": clusters}) as proxy:
-            wait_until(lambda: all(proxy.fetch().body == b"well" for _ in range(4)), "the sick endpoint is out")
+            wait_until(
+                lambda: all(proxy.fetch().body == b"well" for _ in range(4)),
+                "the sick endpoint is out",
+            )
             healthy.set()
             wait_until(lambda: proxy.fetch().body == b"sick", "the endpoint is back")
 
 
 class Reload(unittest.TestCase):
     def setUp(self):
-        self.old, self.new = Upstream(lambda request: reply(body=b"old")), Upstream(lambda request: reply(body=b"new"))
+        self.old, self.new = Upstream(lambda request: reply(body=b"old")), Upstream(
+            lambda request: reply(body=b"new")
+        )
         for upstream in (self.old, self.new):
             self.addCleanup(upstream.close)
 
@@ -183,9 +246,11 @@ class Reload(unittest.TestCase):
 
     def test_a_request_that_has_begun_ends_as_it_began(self):
         go = threading.Event()
+
         def late(request):
             go.wait(5)
             return reply(body=b"old")
+
         self.old.respond = late
         with Proxy(self.old) as proxy, proxy.connect() as client:
             client.request("GET", "/")
@@ -208,18 +273,21 @@ class Reload(unittest.TestCase):
             proxy.reload({"listeners": [*first, {"address": f"127.0.0.1:{port}"}]})
             self.assertEqual(fetch(port).body, b"old")
             proxy.reload({"listeners": first})
+
             def refused():
                 try:
                     Client(port).close()
                     return False
                 except ConnectionRefusedError:
                     return True
+
             wait_until(refused, "the listener is gone")
             self.assertEqual(proxy.fetch().body, b"old")
 
     def test_no_request_is_lost_while_reloading(self):
         failures, stop = [], threading.Event()
         with Proxy(self.old) as proxy:
+
             def load():
                 while not stop.is_set():
                     try:
@@ -227,6 +295,7 @@ class Reload(unittest.TestCase):
                             failures.append("status")
                     except (OSError, EOFError) as error:
                         failures.append(error)
+
             thread = threading.Thread(target=load)
             thread.start()
             for i in range(10):
@@ -243,9 +312,11 @@ class Drain(unittest.TestCase):
 
     def test_requests_in_flight_end_and_the_program_exits_with_0(self):
         go = threading.Event()
+
         def late(request):
             go.wait(5)
             return reply(body=b"done")
+
         self.app.respond = late
         with Proxy(self.app) as proxy, proxy.connect() as client, proxy.connect() as idle:
             client.request("GET", "/")
@@ -286,12 +357,14 @@ class Drain(unittest.TestCase):
             control = proxy.control_pid()
             proxy.signal(signal.SIGTERM)
             self.assertEqual(proxy.wait_for_exit(), 0)
+
             def gone():
                 try:
                     with open(f"/proc/{control}/stat", encoding="ascii") as stat:
                         return stat.read().rsplit(")", 1)[1].split()[0] == "Z"
                 except FileNotFoundError:
                     return True
+
             wait_until(gone, "control is gone")
 
 
@@ -311,7 +384,9 @@ class Admin(ProxyCase):
         families = re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M)
         self.assertEqual(len(families), len({name for name, _ in families}))
         for line in text.splitlines():
-            self.assertRegex(line, r'^(# (HELP|TYPE) \S+ .+|[a-z_]+(\{([a-z_]+="[^"]*",?)+\})? [0-9.e+-]+)$')
+            self.assertRegex(
+                line, r'^(# (HELP|TYPE) \S+ .+|[a-z_]+(\{([a-z_]+="[^"]*",?)+\})? [0-9.e+-]+)$'
+            )
 
     def test_the_configuration_is_shown_without_secrets(self):
         secret = "t0psecret-t0ken"
@@ -331,7 +406,9 @@ class AccessLog(ProxyCase):
     def test_a_record_tells_what_happened(self):
         self.fetch("POST", "/path?q=1", body=b"12345", headers=[("User-Agent", "rig")])
         record = self.proxy.access_log(1, "/path")[0]
-        self.assertEqual((record["method"], record["status"], record["client"]), ("POST", 200, "127.0.0.1"))
+        self.assertEqual(
+            (record["method"], record["status"], record["client"]), ("POST", 200, "127.0.0.1")
+        )
         self.assertEqual((record["request_bytes"], record["upstream"]), (5, self.app.address))
         self.assertGreater(record["duration_us"], 0)
 
@@ -345,15 +422,19 @@ class AccessLog(ProxyCase):
         self.addCleanup(app.close)
         with Proxy(app, {"access_log": {"format": "text"}}) as proxy:
             proxy.fetch(target="/text", headers=[("User-Agent", 'x" 200 "y')])
-            text = wait_until(lambda: proxy.access_log_path.read_text() if proxy.access_log_path.exists() else "",
-                              "a line")
+            text = wait_until(
+                lambda: proxy.access_log_path.read_text() if proxy.access_log_path.exists() else "",
+                "a line",
+            )
             self.assertEqual(text.count("\n"), 1)
             self.assertIn('x\\" 200 \\"y', text)
 
 
 class CommandLine(unittest.TestCase):
     def run_program(self, *arguments):
-        return subprocess.run([binary(), *arguments], capture_output=True, text=True, timeout=10, check=False)
+        return subprocess.run(
+            [binary(), *arguments], capture_output=True, text=True, timeout=10, check=False
+        )
 
     def test_version_and_help(self):
         self.assertRegex(self.run_program("version").stdout, r"^flamegate \d+\.\d+")
@@ -369,7 +450,9 @@ class CommandLine(unittest.TestCase):
 
     def test_check_names_the_place_of_each_fault(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            file.write("listeners:\n  - address: 127.0.0.1:0\nclusters:\n  - name: app\n    endpoints: [a:1]\n    balanse: x\n")
+            file.write(
+                "listeners:\n  - address: 127.0.0.1:0\nclusters:\n  - name: app\n    endpoints: [a:1]\n    balanse: x\n"
+            )
             file.flush()
             result = self.run_program("check", "-c", file.name)
             self.assertEqual(result.returncode, 1)
@@ -381,8 +464,21 @@ class CommandLine(unittest.TestCase):
         self.addCleanup(app.close)
         with tempfile.TemporaryDirectory() as directory:
             process = subprocess.Popen(
-                [binary(), "run", "--listen", "127.0.0.1:0", "--upstream", f"http://{app.address}", "--store",
-                 f"{directory}/store.db"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=directory)
+                [
+                    binary(),
+                    "run",
+                    "--listen",
+                    "127.0.0.1:0",
+                    "--upstream",
+                    f"http://{app.address}",
+                    "--store",
+                    f"{directory}/store.db",
+                ],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=directory,
+            )
             try:
                 port = None
                 for line in process.stderr:

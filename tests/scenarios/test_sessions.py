@@ -5,8 +5,12 @@ from rig import ProfilingCase
 
 class Sessions(ProfilingCase):
     def open(self, minutes=15):
-        response = self.fetch("POST", "/__flamegate/api/v1/session", [("Content-Type", "application/json")],
-                              b'{"minutes":%d}' % minutes)
+        response = self.fetch(
+            "POST",
+            "/__flamegate/api/v1/session",
+            [("Content-Type", "application/json")],
+            b'{"minutes":%d}' % minutes,
+        )
         self.assertEqual(response.status, 201, response.body)
         return response
 
@@ -23,14 +27,20 @@ class Sessions(ProfilingCase):
 
     def test_its_requests_are_profiled_and_the_application_does_not_see_it(self):
         pair = self.cookie()
-        for cookie, forwarded in ((pair, None), (f"a=1; {pair}; b=2", "a=1; b=2"), (f"{pair}; a=1", "a=1")):
+        for cookie, forwarded in (
+            (pair, None),
+            (f"a=1; {pair}; b=2", "a=1; b=2"),
+            (f"{pair}; a=1", "a=1"),
+        ):
             self.app.reset_log()
             self.assert_profiled(self.fetch(headers=[("Cookie", cookie)]))
             self.assertEqual(self.app.requests[0].get("Cookie"), forwarded)
         self.assertEqual(self.metadata(self.app.ticket_ids()[-1])["trigger"], "session")
 
     def test_assets_pass_untouched_but_without_the_cookie(self):
-        response = self.fetch(headers=[("Cookie", f"a=1; {self.cookie()}"), ("Sec-Fetch-Dest", "image")])
+        response = self.fetch(
+            headers=[("Cookie", f"a=1; {self.cookie()}"), ("Sec-Fetch-Dest", "image")]
+        )
         self.assert_untouched(response)
         self.assertEqual(self.app.requests[0].get("Cookie"), "a=1")
 
@@ -44,12 +54,23 @@ class Sessions(ProfilingCase):
     def test_it_ends_on_the_server_too(self):
         pair = self.cookie()
         self.assert_profiled(self.fetch(headers=[("Cookie", pair)]))
-        self.assertEqual(self.fetch("DELETE", "/__flamegate/api/v1/session", [("Cookie", pair)]).status, 204)
+        self.assertEqual(
+            self.fetch("DELETE", "/__flamegate/api/v1/session", [("Cookie", pair)]).status, 204
+        )
         self.assertFalse(self.fetch(headers=[("Cookie", pair)]).has("Profile-Id"))
 
     def test_minutes_are_checked(self):
-        for body in (b'{"minutes":0}', b'{"minutes":16}', b'{"minutes":"x"}', b"{}", b"[]", b"nonsense"):
-            response = self.fetch("POST", "/__flamegate/api/v1/session", [("Content-Type", "application/json")], body)
+        for body in (
+            b'{"minutes":0}',
+            b'{"minutes":16}',
+            b'{"minutes":"x"}',
+            b"{}",
+            b"[]",
+            b"nonsense",
+        ):
+            response = self.fetch(
+                "POST", "/__flamegate/api/v1/session", [("Content-Type", "application/json")], body
+            )
             self.assertEqual(response.status, 400, body)
 
 
@@ -57,7 +78,12 @@ class Budget(ProfilingCase):
     CONFIG = {"workers": 2, "profiling": {"session": {"requests": 5}}}
 
     def test_the_budget_counts_profiled_requests_exactly(self):
-        response = self.fetch("POST", "/__flamegate/api/v1/session", [("Content-Type", "application/json")], b'{"minutes":1}')
+        response = self.fetch(
+            "POST",
+            "/__flamegate/api/v1/session",
+            [("Content-Type", "application/json")],
+            b'{"minutes":1}',
+        )
         pair = response.get("Set-Cookie").split(";")[0]
         responses = [self.fetch(headers=[("Cookie", pair)]) for _ in range(8)]
         self.assertEqual([r.has("Profile-Id") for r in responses], [True] * 5 + [False] * 3)

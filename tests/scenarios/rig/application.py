@@ -57,7 +57,11 @@ class Ticket:
         self._expect(v["mode"] in ("wall", "cpu", "both"), f"mode {v['mode']}")
         self._expect(v["kid"] == secret.kid, f"kid {v['kid']}")
         self._expect(abs(time.time() * 1000 - int(v["ts"])) < 10000, f"ts {v['ts']}")
-        signed = [v[k] for k in ("kid", "id", "ts", "ttl", "svc")] + [method] + [v[k] for k in ("mode", "us", "max")]
+        signed = (
+            [v[k] for k in ("kid", "id", "ts", "ttl", "svc")]
+            + [method]
+            + [v[k] for k in ("mode", "us", "max")]
+        )
         self._expect(v["sig"] == secret.request_signature(signed), "sig")
         self._expect(int(v["id"][:8], 36) <= time.time() * 1000 + 1000, "id in the future")
 
@@ -90,7 +94,9 @@ class Application(Upstream):
 
     def attach(self, proxy):
         self._proxy = proxy
-        path = proxy.directory / proxy.config.get("profiling", {}).get("secret_file", "flamegate.key")
+        path = proxy.directory / proxy.config.get("profiling", {}).get(
+            "secret_file", "flamegate.key"
+        )
         self._secret = Secret(path.read_bytes().rstrip(b"\r\n"))
         return self
 
@@ -127,8 +133,10 @@ class Application(Upstream):
         if not isinstance(answer, bytes):
             parts = iter(answer)
             return itertools.chain([self.acknowledge(next(parts), ticket)], parts)
-        line = (f"Flamegate-Ack: v=1;id={self.ack_id or ticket.id};st={self.ack_state};agent=stub/1.0;"
-                f"rt=none/1.0;caps=wall;now={int(time.time() * 1000)}\r\n").encode()
+        line = (
+            f"Flamegate-Ack: v=1;id={self.ack_id or ticket.id};st={self.ack_state};agent=stub/1.0;"
+            f"rt=none/1.0;caps=wall;now={int(time.time() * 1000)}\r\n"
+        ).encode()
         first_line, _, rest = answer.partition(b"\r\n")
         return first_line + b"\r\n" + line + rest
 
@@ -137,12 +145,26 @@ class Application(Upstream):
         body = pprof.encode(self.stacks) if body is None else body
         path = f"/agent/v1/profiles/{profile_id}/{part}"
         total = sum(self.stacks.values()) if self.stacks else 0
-        meta = base64url(json.dumps({
-            "agent": "stub/1.0", "runtime": "none/1.0", "host": "box", "pid": 1, "period_us": 1000,
-            "start_unix_ns": time.time_ns() - 10_000_000, "end_unix_ns": time.time_ns(),
-            "ticks": {"expected": total, "taken": total, "missed": 0}, "attribution": "thread"}).encode())
-        headers = [("Content-Type", "application/x-pprof"), ("Flamegate-Meta", meta),
-                   ("Flamegate-Auth", self._secret.upload_auth("POST", path, body, meta))]
+        meta = base64url(
+            json.dumps(
+                {
+                    "agent": "stub/1.0",
+                    "runtime": "none/1.0",
+                    "host": "box",
+                    "pid": 1,
+                    "period_us": 1000,
+                    "start_unix_ns": time.time_ns() - 10_000_000,
+                    "end_unix_ns": time.time_ns(),
+                    "ticks": {"expected": total, "taken": total, "missed": 0},
+                    "attribution": "thread",
+                }
+            ).encode()
+        )
+        headers = [
+            ("Content-Type", "application/x-pprof"),
+            ("Flamegate-Meta", meta),
+            ("Flamegate-Auth", self._secret.upload_auth("POST", path, body, meta)),
+        ]
         with Client(self._proxy.agents_port) as client:
             client.request("POST", path, headers, body)
             response = client.response("POST", 40)

@@ -110,7 +110,10 @@ class ProfilingCase(ProxyCase):
         more = [("Content-Type", "application/json")] if body else []
         response = self.fetch(method, f"/__flamegate/api/v1/{path}", [*more, *headers], body)
         is_json = response.get("Content-Type", "").startswith("application/json")
-        return response.status, json.loads(response.body) if is_json and response.body else response.body
+        return (
+            response.status,
+            json.loads(response.body) if is_json and response.body else response.body,
+        )
 
     def metadata(self, profile_id, wait="3s"):
         status, data = self.api(f"profiles/{profile_id}?wait={wait}")

@@ -43,7 +43,9 @@ class Head:
 
     def elements(self, name):
         """The elements of a comma-separated list field, over all its lines."""
-        return [part.strip() for value in self.all(name) for part in value.split(",") if part.strip()]
+        return [
+            part.strip() for value in self.all(name) for part in value.split(",") if part.strip()
+        ]
 
 
 class Reader:
@@ -56,7 +58,7 @@ class Reader:
         self.ended = False  # the peer has closed its side
 
     def buffered(self):
-        return self.received[self._at:]
+        return self.received[self._at :]
 
     def fill(self, deadline):
         """Waits for more bytes; False at the end of the stream."""
@@ -78,7 +80,7 @@ class Reader:
         while len(self.received) - self._at < size:
             if not self.fill(deadline):
                 raise EOFError(f"ended after {self.buffered()[:200]!r}, {size} bytes expected")
-        taken = self.received[self._at:self._at + size]
+        taken = self.received[self._at : self._at + size]
         self._at += size
         return taken
 
@@ -86,7 +88,7 @@ class Reader:
         while True:
             found = self.received.find(mark, self._at)
             if found >= 0:
-                taken = self.received[self._at:found + len(mark)]
+                taken = self.received[self._at : found + len(mark)]
                 self._at = found + len(mark)
                 return taken
             if not self.fill(deadline):
@@ -95,7 +97,7 @@ class Reader:
     def take_rest(self, deadline):
         while self.fill(deadline):
             pass
-        taken = self.received[self._at:]
+        taken = self.received[self._at :]
         self._at = len(self.received)
         return taken
 

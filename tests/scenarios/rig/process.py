@@ -13,8 +13,13 @@ from .client import Client, fetch
 from .deadline import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-_SANITIZER_MARKS = ("ERROR: AddressSanitizer", "runtime error:", "WARNING: ThreadSanitizer",
-                    "ERROR: LeakSanitizer", "CHECK failed")
+_SANITIZER_MARKS = (
+    "ERROR: AddressSanitizer",
+    "runtime error:",
+    "WARNING: ThreadSanitizer",
+    "ERROR: LeakSanitizer",
+    "CHECK failed",
+)
 
 
 def binary():
@@ -62,7 +67,9 @@ class Proxy:
             "control": {"agents": {"address": f"127.0.0.1:{self.agents_port}"}},
         }
         if upstream is not None:
-            config["clusters"] = [{"name": "app", "endpoints": [upstream.address], "service": "shop"}]
+            config["clusters"] = [
+                {"name": "app", "endpoints": [upstream.address], "service": "shop"}
+            ]
         return config
 
     def __enter__(self):
@@ -75,8 +82,13 @@ class Proxy:
         self.write_config()
         with open(self.log_path, "ab") as log:
             self._process = subprocess.Popen(
-                [binary(), "run", "-c", str(self.config_path)], stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log, env=self.env, cwd=self.directory)
+                [binary(), "run", "-c", str(self.config_path)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self.env,
+                cwd=self.directory,
+            )
         try:
             wait_until(self._is_ready, "the proxy is ready", 10)
         except BaseException:
@@ -113,10 +125,16 @@ class Proxy:
     def reload(self, changes=None):
         """Puts a changed file in force and waits until it is."""
         self.write_config(changes)
-        before = self.metric("flamegate_reloads_total") + self.metric("flamegate_reloads_failed_total")
+        before = self.metric("flamegate_reloads_total") + self.metric(
+            "flamegate_reloads_failed_total"
+        )
         self.signal(signal.SIGHUP)
-        wait_until(lambda: self.metric("flamegate_reloads_total") +
-                   self.metric("flamegate_reloads_failed_total") > before, "the reload")
+        wait_until(
+            lambda: self.metric("flamegate_reloads_total")
+            + self.metric("flamegate_reloads_failed_total")
+            > before,
+            "the reload",
+        )
 
     def is_running(self):
         return self._process.poll() is None
@@ -157,9 +175,15 @@ class Proxy:
 
     def wait_for_control(self, headers=(), seconds=10):
         """Waits until control answers through the proxy."""
+
         def answers():
-            response = self.fetch(target="/__flamegate/api/v1/status", headers=headers, host="localhost")
-            return response.status == 200 and response.get("Content-Type", "").startswith("application/json")
+            response = self.fetch(
+                target="/__flamegate/api/v1/status", headers=headers, host="localhost"
+            )
+            return response.status == 200 and response.get("Content-Type", "").startswith(
+                "application/json"
+            )
+
         wait_until(answers, "control is up", seconds)
 
     # What can be seen from outside ---------------------------------------------------------------
@@ -169,6 +193,7 @@ class Proxy:
 
     def access_log(self, count, path="/"):
         """The records of requests whose path begins so, once there are `count` of them."""
+
         def read():
             if not self.access_log_path.exists():
                 return None
@@ -176,11 +201,14 @@ class Proxy:
             records = [json.loads(line.decode("utf-8", "strict")) for line in lines]
             wanted = [record for record in records if record["path"].startswith(path)]
             return wanted if len(wanted) >= count else None
+
         return wait_until(read, f"{count} log records of {path}")
 
     def metrics(self):
         text = fetch(self.admin_port, target="/metrics").body.decode()
-        samples = (line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#"))
+        samples = (
+            line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#")
+        )
         return {name: float(value) for name, value in samples}
 
     def metric(self, name):

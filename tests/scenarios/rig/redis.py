@@ -31,10 +31,23 @@ class Redis:
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def start(self):
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-                   "--dir", self._directory, *self._options]
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                         stderr=subprocess.DEVNULL)
+        command = [
+            "redis-server",
+            "--port",
+            str(self.port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--dir",
+            self._directory,
+            *self._options,
+        ]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         wait_until(self._answers, "redis-server answers", 10)
         return self
 
@@ -53,11 +66,20 @@ class Redis:
 
     def command(self, *words, database=0):
         """The decoded reply: bytes, int, list or None; an error reply raises."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as sock, sock.makefile("rb") as file:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as sock, sock.makefile(
+            "rb"
+        ) as file:
+
             def call(*parts):
-                encoded = [part if isinstance(part, bytes) else str(part).encode() for part in parts]
-                sock.sendall(b"*%d\r\n" % len(encoded) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in encoded))
+                encoded = [
+                    part if isinstance(part, bytes) else str(part).encode() for part in parts
+                ]
+                sock.sendall(
+                    b"*%d\r\n" % len(encoded)
+                    + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in encoded)
+                )
                 return _read_reply(file)
+
             user, password = self._credentials
             if password is not None:
                 call("AUTH", user, password)
@@ -69,7 +91,9 @@ class Redis:
         return self.command("KEYS", "*", database=database)
 
     def keys_without_ttl(self, database=0):
-        return [key for key in self.keys(database) if self.command("TTL", key, database=database) == -1]
+        return [
+            key for key in self.keys(database) if self.command("TTL", key, database=database) == -1
+        ]
 
 
 def _read_reply(file):

@@ -17,8 +17,15 @@ class TokenMint:
 
     def make(self, allow=("view", "trigger"), ttl=600, age=0, **claims):
         now = int(time.time()) - age
-        payload = {"kid": self.kid, "iat": now, "exp": now + ttl, "allow": list(allow), "for": "rig",
-                   "jti": os.urandom(12).hex(), **claims}
+        payload = {
+            "kid": self.kid,
+            "iat": now,
+            "exp": now + ttl,
+            "allow": list(allow),
+            "for": "rig",
+            "jti": os.urandom(12).hex(),
+            **claims,
+        }
         text = base64url(json.dumps(payload).encode())
         signed = b"FG1-TOK\n" + text.encode()
         return f"fg1.{text}.{base64url(mac(self._key, signed))}"

@@ -158,7 +158,9 @@ class Upstream:
         return [request.target for request in self.requests]
 
     def wait_for_requests(self, count, seconds=5.0):
-        wait_until(lambda: len(self.requests) >= count, f"{count} requests at the application", seconds)
+        wait_until(
+            lambda: len(self.requests) >= count, f"{count} requests at the application", seconds
+        )
         return self.requests[:count]
 
     def received(self):
