@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <tuple>
 
 #include "proxy/base/encoding.h"
 
@@ -12,12 +11,14 @@ namespace {
 using proxy::ErrorCode;
 using proxy::ErrorSource;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+// ASCII lower case; control bytes become one that separates nothing.
+char fold(char c) {
+  if (c >= 'A' && c <= 'Z') return static_cast<char>(c + ('a' - 'A'));
+  return static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+}
 
-std::string inLowerCase(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), lower);
-  return out;
+void appendFolded(std::string& out, std::string_view text) {
+  for (char c : text) out.push_back(fold(c));
 }
 
 // The fields on lines of their own, so that no search text matches across two of them.
@@ -25,10 +26,15 @@ std::string searchText(const Summary& summary) {
   std::string out;
   out.reserve(summary.id.size() + summary.method.size() + summary.path.size() +
               summary.route.size() + summary.host.size() + summary.service.size() + 5);
-  out.append(summary.id).append("\n");
-  out.append(summary.method).append(" ").append(summary.path).append("\n");
-  out.append(summary.route).append("\n").append(summary.host).append("\n").append(summary.service);
-  std::transform(out.begin(), out.end(), out.begin(), lower);
+  appendFolded(out, summary.id);
+  out.push_back('\n');
+  appendFolded(out, summary.method);
+  out.push_back(' ');
+  appendFolded(out, summary.path);
+  for (const std::string* field : {&summary.route, &summary.host, &summary.service}) {
+    out.push_back('\n');
+    appendFolded(out, *field);
+  }
   return out;
 }
 
@@ -89,8 +95,9 @@ struct RecordIndex::Position {
 // The filters of one query, prepared once.
 class RecordIndex::Matcher {
  public:
-  Matcher(const ListQuery& query, const Cutoff& cutoff)
-      : query_(query), cutoff_(cutoff), needle_(inLowerCase(query.q)) {}
+  Matcher(const ListQuery& query, const Cutoff& cutoff) : query_(query), cutoff_(cutoff) {
+    appendFolded(needle_, query.q);
+  }
 
   bool matches(const Entry& entry) const {
     const Summary& summary = entry.summary;
@@ -129,7 +136,7 @@ class RecordIndex::Matcher {
 
   const ListQuery& query_;
   const Cutoff cutoff_;
-  const std::string needle_;
+  std::string needle_;
 };
 
 size_t RecordIndex::takeSlot(const std::string& id) {
@@ -198,8 +205,8 @@ proxy::Result<RecordIndex::Page> RecordIndex::list(const ListQuery& query,
   }
   const auto precedes = [descending = query.descending](int64_t key_a, std::string_view id_a,
                                                         int64_t key_b, std::string_view id_b) {
-    return descending ? std::tie(key_a, id_a) > std::tie(key_b, id_b)
-                      : std::tie(key_a, id_a) < std::tie(key_b, id_b);
+    if (key_a != key_b) return descending ? key_a > key_b : key_a < key_b;
+    return descending ? id_a > id_b : id_a < id_b;
   };
   Page page;
   std::vector<std::pair<int64_t, const Entry*>> found;
@@ -213,10 +220,13 @@ proxy::Result<RecordIndex::Page> RecordIndex::list(const ListQuery& query,
   }
   const size_t limit = std::clamp<size_t>(query.limit, 1, kListLimitMax);
   const size_t shown = std::min(limit, found.size());
-  std::partial_sort(found.begin(), found.begin() + static_cast<ptrdiff_t>(shown), found.end(),
-                    [&precedes](const auto& a, const auto& b) {
-                      return precedes(a.first, a.second->summary.id, b.first, b.second->summary.id);
-                    });
+  const auto before = [&precedes](const auto& a, const auto& b) {
+    return precedes(a.first, a.second->summary.id, b.first, b.second->summary.id);
+  };
+  const auto page_end = found.begin() + static_cast<ptrdiff_t>(shown);
+  // Not partial_sort, whose heap is slow when each record precedes the one before, as they do here.
+  std::nth_element(found.begin(), page_end, found.end(), before);
+  std::sort(found.begin(), page_end, before);
   for (size_t i = 0; i < shown; ++i) page.ids.push_back(found[i].second->summary.id);
   if (found.size() > shown) {
     page.next = Position{found[shown - 1].first, page.ids.back()}.toCursor(query);

@@ -15,7 +15,9 @@ using proxy::Retry;
 constexpr size_t kRowsStep = 1000;
 // Lines that are read at most; more are not ours.
 constexpr uint64_t kRowsMax = 2'000'000;
-constexpr int kWriteAttempts = 5;
+// A record that others change at every attempt, or a connection that breaks with each, is given up.
+constexpr int kWriteAttempts = 16;
+constexpr int kResetsMax = 2;
 // Erased ids that are remembered, and for how long, for processes that have not noticed yet.
 constexpr std::string_view kGoneMax = "10000";
 constexpr std::string_view kGoneTtlMillis = "3600000";
@@ -60,6 +62,14 @@ std::string decimal(WallTime time) { return std::to_string(time.time_since_epoch
 
 auto wrongKind() { return proxy::fail(redisError(RespValue{})); }
 
+// To callers a broken conversation is a server that is away.
+proxy::Error asUnavailable(proxy::Error error) {
+  if (error.code == ErrorCode::Malformed || error.code == ErrorCode::Reset) {
+    error.code = ErrorCode::Unavailable;
+  }
+  return error;
+}
+
 // The first error, also within a transaction's result.
 const RespValue* findError(const std::vector<RespValue>& replies) {
   for (const RespValue& reply : replies) {
@@ -100,12 +110,7 @@ std::string RedisMedium::indexKey(std::string_view part) const {
 // Commands of which none may be answered with an error.
 proxy::Result<std::vector<RespValue>> RedisMedium::call(const RespCommands& commands) {
   auto replies = connection_.call(commands);
-  if (!replies) {
-    if (replies.error().code == ErrorCode::Malformed) {
-      replies.error().code = ErrorCode::Unavailable;
-    }
-    return replies;
-  }
+  if (!replies) return proxy::fail(asUnavailable(std::move(replies.error())));
   if (const RespValue* error = findError(*replies)) return proxy::fail(redisError(*error));
   return replies;
 }
@@ -122,6 +127,7 @@ proxy::Result<> RedisMedium::begin() { return {}; }
 proxy::Result<> RedisMedium::commit() { return {}; }
 
 proxy::Result<> RedisMedium::modify(const std::string& id, const Modification& modification) {
+  int resets = 0;
   for (int attempt = 0; attempt < kWriteAttempts; ++attempt) {
     auto document = watchDocument(id);
     if (!document) return proxy::fail(std::move(document.error()));
@@ -134,12 +140,14 @@ proxy::Result<> RedisMedium::modify(const std::string& id, const Modification& m
       return proxy::fail(std::move(profile.error()));
     }
     auto written = write(*profile, /*is_new=*/!*document);
-    if (!written && written.error().code == ErrorCode::Reset) continue;
-    if (!written) return proxy::fail(std::move(written.error()));
-    if (*written == Written::Yes) return {};
+    if (written && *written == Written::Yes) return {};
+    if (written) continue;
+    if (written.error().code != ErrorCode::Reset || ++resets == kResetsMax) {
+      return proxy::fail(asUnavailable(std::move(written.error())));
+    }
   }
-  return proxy::fail(ErrorCode::Unavailable, ErrorSource::Store,
-                     "others keep changing profile " + id, Retry::Yes);
+  return proxy::fail(ErrorCode::Conflict, ErrorSource::Store, "others keep changing profile " + id,
+                     Retry::Yes);
 }
 
 proxy::Result<std::optional<std::string>> RedisMedium::watchDocument(const std::string& id) {

@@ -170,6 +170,8 @@ proxy::Result<uint64_t> copyAll(SqliteDatabase& from, SqliteDatabase& to) {
 void copyReadable(const std::string& damaged_path, SqliteDatabase& to) {
   auto from = SqliteDatabase::create(damaged_path);
   if (!from || !to.execute("BEGIN IMMEDIATE")) return;
+  // Without it SQLite reads nothing of a file that is shorter than its first page says.
+  static_cast<void>((*from)->execute("PRAGMA writable_schema = ON"));
   auto copied = copyAll(**from, to);
   const bool done = copied && to.execute("COMMIT");
   if (!done && to.inTransaction()) static_cast<void>(to.execute("ROLLBACK"));

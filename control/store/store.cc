@@ -200,6 +200,7 @@ void Store::sweep(Done<> done) {
     auto more = keeper.sweep(!available_);
     while (more && *more) more = keeper.sweep(false);
     if (!more) return proxy::fail(std::move(more.error()));
+    note(nullptr, true);
     return {};
   });
 }

@@ -27,8 +27,9 @@ class StoreOperation;
 // A pin keeps a profile this long; sweeps renew it while it stands.
 inline constexpr std::chrono::hours kPinTtl{90 * 24};
 
-// Changes the record it is given. It may run more than once (another process changed the record in
-// between), on the store's thread, and must not block. The id cannot be changed.
+// Changes the record it is given. It may run more than once, also on its own result (another
+// process changed the record in between, or the answer to a write was lost), on the store's thread,
+// and must not block. The id and the store's own fields cannot be changed.
 using RecordChange = std::function<void(ProfileRecord&)>;
 
 // Receives the outcome of one call, see Store.
@@ -73,11 +74,12 @@ struct QueueLimits {
 // Calls of one thread take effect, and call back, in order.
 //
 // Errors: NotFound (no such profile, or it has expired), TooLarge (body or metadata), Malformed (a
-// cursor or an id), Unsupported (pins while they are switched off), Full (queue, disk or Redis's
-// memory), Unavailable (medium away, read-only or starting up), Timeout. After an error of a write
-// nothing of it is stored, except after Timeout or when Redis goes away in the middle, where it may
-// be; repeating put() or update() is then safe. An acknowledged write survives the end of the
-// process; with SQLite the last instants may be lost in a power cut, never the file.
+// cursor or an id), Unsupported (pins while they are switched off), Conflict (other processes keep
+// changing the record), Full (queue, disk or Redis's memory), Unavailable (medium away, read-only
+// or starting up), Timeout. After an error of a write nothing of it is stored, except after Timeout
+// or when Redis goes away in the middle, where it may be; repeating the call is then safe. An
+// acknowledged write survives the end of the process; with SQLite the last instants may be lost in
+// a power cut, never the file.
 //
 // Owner: control's main. Thread: any may call; one thread of its own works.
 // Ends: the destructor refuses new calls, works the queue off, then joins the thread.
