@@ -67,7 +67,7 @@ void putTexts(json& object, const char* key, const std::vector<std::string>& tex
   for (size_t i = 0; i < count; ++i) array.push_back(cleanText(texts[i], bytes_max));
 }
 
-json ackToJson(const CaptureRecord::AckSummary& ack) {
+json ackToJson(const AckSummary& ack) {
   json object = {{"state", ackStateName(ack.state)}};
   if (!ack.agent.empty()) object["agent"] = cleanText(ack.agent, kProductBytesMax);
   if (!ack.runtime.empty()) object["runtime"] = cleanText(ack.runtime, kProductBytesMax);
@@ -79,7 +79,7 @@ void readAck(JsonFields& fields, CaptureRecord& record) {
   const json* object = fields.findObject("ack");
   if (object == nullptr) return;
   JsonFields ack(*object);
-  CaptureRecord::AckSummary& read = record.ack.emplace();
+  AckSummary& read = record.ack.emplace();
   std::string state;
   ack.readText("state", kNameBytesMax, state);
   ack.readText("agent", kProductBytesMax, read.agent);

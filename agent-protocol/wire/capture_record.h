@@ -22,26 +22,26 @@ enum class TriggerKind : unsigned char { Query, Header, Referer, Session, Campai
 std::string_view triggerKindName(TriggerKind kind);
 std::optional<TriggerKind> parseTriggerKind(std::string_view text);
 
+// Where the time of a request went, in microseconds; absent where it never got that far.
+struct CapturePhases {
+  std::optional<uint64_t> queue;
+  std::optional<uint64_t> connect;
+  std::optional<uint64_t> first_byte;
+  std::optional<uint64_t> body;
+  friend bool operator==(const CapturePhases&, const CapturePhases&) = default;
+};
+
+// An acknowledgement without what only the proxy needs.
+struct AckSummary {
+  AckState state = AckState::Started;
+  std::string agent;
+  std::string runtime;
+  std::vector<std::string> caps;
+  friend bool operator==(const AckSummary&, const AckSummary&) = default;
+};
+
 struct CaptureRecord {
   enum class Phase : unsigned char { Begin, End };
-
-  // Where the time went, in microseconds; absent where the request never got that far.
-  struct Phases {
-    std::optional<uint64_t> queue;
-    std::optional<uint64_t> connect;
-    std::optional<uint64_t> first_byte;
-    std::optional<uint64_t> body;
-    friend bool operator==(const Phases&, const Phases&) = default;
-  };
-
-  // The agent's acknowledgement without what only the proxy needs.
-  struct AckSummary {
-    AckState state = AckState::Started;
-    std::string agent;
-    std::string runtime;
-    std::vector<std::string> caps;
-    friend bool operator==(const AckSummary&, const AckSummary&) = default;
-  };
 
   Phase phase = Phase::Begin;
   ProfileId id;
@@ -57,7 +57,7 @@ struct CaptureRecord {
   uint64_t started_at_ms = 0;     // Unix time
   uint64_t duration_us = 0;
   std::optional<uint64_t> upstream_us;
-  Phases phases;
+  CapturePhases phases;
   Mode mode = Mode::Wall;
   uint64_t interval_us = 0;
   uint64_t max_ms = 0;

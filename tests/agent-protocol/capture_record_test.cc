@@ -30,7 +30,7 @@ CaptureRecord fullRecord() {
   record.interval_us = 1000;
   record.max_ms = 30000;
   record.ignore_gc = true;
-  record.ack = CaptureRecord::AckSummary{AckState::Started, "python/1.0", "cpython/3.11", {"wall", "cpu"}};
+  record.ack = AckSummary{AckState::Started, "python/1.0", "cpython/3.11", {"wall", "cpu"}};
   record.failure = "client-gone";
   record.changes = {"removed pp from the query"};
   record.campaign = "c1";
