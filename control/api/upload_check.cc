@@ -6,7 +6,7 @@
 
 #include "agent-protocol/wire/meta.h"
 #include "control/profiles/compression.h"
-#include "control/profiles/pprof.h"
+#include "control/profiles/import.h"
 #include "proxy/base/strings.h"
 
 namespace flamegate::control {
@@ -34,29 +34,18 @@ UploadFault faultOf(const proxy::Error& error) {
 
 UploadVerdict refused(UploadFault fault) { return {nullptr, std::move(fault)}; }
 
-struct UploadFormat {
-  std::string_view type;
-  Result<Profile> (*decode)(std::string_view);
-};
-constexpr UploadFormat kFormats[] = {
-    {"application/x-pprof", decodePprof},
-};
-
-std::string_view mediaType(std::string_view content_type) {
-  return proxy::trimBlanks(content_type.substr(0, content_type.find(';')));
-}
-
-const UploadFormat* findFormat(std::string_view content_type) {
-  const std::string_view type = mediaType(content_type);
-  const auto* const at = std::find_if(
-      std::begin(kFormats), std::end(kFormats),
-      [&](const UploadFormat& format) { return proxy::equalIgnoreCase(format.type, type); });
-  return at == std::end(kFormats) ? nullptr : at;
+// What the agent measured tells more than what it was asked for.
+int64_t periodNs(const agent::UploadMeta& meta) {
+  const uint64_t us = meta.measured_period_us.value_or(meta.period_us.value_or(0));
+  constexpr uint64_t kLongest = 3'600'000'000;
+  return static_cast<int64_t>(std::min(us, kLongest)) * 1'000;
 }
 
 }  // namespace
 
-bool isUploadType(std::string_view content_type) { return findFormat(content_type) != nullptr; }
+bool isUploadType(std::string_view content_type) {
+  return findImportFormatOfType(content_type) != nullptr;
+}
 
 bool isUploadCoding(std::string_view content_coding) {
   constexpr std::string_view kCodings[] = {"", "identity", "gzip", "x-gzip", "zstd"};
@@ -73,10 +62,11 @@ UploadVerdict checkUpload(const UploadHead& head, std::string_view body, int64_t
 
   Result<std::string> content = inflateBody(head.content_coding, body);
   if (!content) return refused(faultOf(content.error()));
-  Result<Profile> profile = findFormat(head.content_type)->decode(*content);
-  if (!profile) return refused(faultOf(profile.error()));
   Result<agent::UploadMeta> meta = agent::parseMeta(head.meta);
   if (!meta) return refused(undecodableFault("Flamegate-Meta: " + meta.error().detail));
+  Result<Profile> profile =
+      importProfile(head.content_type, *content, {.period_ns = periodNs(*meta)});
+  if (!profile) return refused(faultOf(profile.error()));
 
   auto part = std::make_shared<Part>();
   part->name = head.part;

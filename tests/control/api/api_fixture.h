@@ -154,6 +154,11 @@ class ApiFixture : public testing::Test, private JoinEvents {
     return out;
   }
 
+  class Silent final : public JoinEvents {
+    void onRecord(const ProfileRecord&) override {}
+  };
+
+  Silent silent_;
   FakeExecutor executor_;
   std::unique_ptr<Store> store_ = createMemoryStore();
   std::unique_ptr<proxy::ThreadPool> pool_ = std::make_unique<proxy::ThreadPool>(1, 64);
