@@ -96,7 +96,7 @@ void describeCertificateName(Visitor& v, CertificateName& name) {
 }
 
 void describeBasicUser(Visitor& v, BasicUser& user) {
-  v.key("name", Need::Required, text(user.name, kName));
+  v.key("name", Need::Required, text(user.name, kUserName));
   v.key("password_hash", Need::Required, secretText(user.password_hash, kPasswordHash));
 }
 

@@ -53,6 +53,10 @@ bool isName(std::string_view text) {
 
 bool isLabelText(std::string_view text) { return allOf(text, isPrintable); }
 
+bool isUserName(std::string_view text) {
+  return allOf(text, [](char c) { return isPrintable(c) && c != ':'; });
+}
+
 bool isMethod(std::string_view text) {
   return allOf(text, [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; });
 }
@@ -215,6 +219,7 @@ std::string formatRedisUrl(const Redis& redis) {
 
 const TextRule kName{"letters, digits, `.`, `_` and `-`", kNameBytesMax, isName};
 const TextRule kLabel{"printable text", 200, isLabelText};
+const TextRule kUserName{"a user name without a colon", kNameBytesMax, isUserName};
 const TextRule kMethod{"a method in upper case", 32, isMethod};
 const TextRule kFieldName{"a header's name", 200, isToken};
 const TextRule kEditableField{"the name of a header that may be changed", 200, isEditableField};

@@ -12,6 +12,7 @@ namespace flamegate::config {
 
 extern const TextRule kName;             // of a cluster, project, entry; also a service's
 extern const TextRule kLabel;            // printable text of one line
+extern const TextRule kUserName;         // of HTTP Basic (RFC 7617): no colon
 extern const TextRule kMethod;           // upper-case letters
 extern const TextRule kFieldName;        // of any header
 extern const TextRule kEditableField;    // of a header that may be set, added or removed
