@@ -112,6 +112,16 @@ void ProfileBuilder::addSample(const SampleRow& row, std::span<const int64_t> va
   }
 }
 
+void ProfileBuilder::reserveSamples(size_t count) {
+  Samples& samples = profile_.samples;
+  samples.node.reserve(count);
+  samples.thread.reserve(count);
+  samples.state.reserve(count);
+  samples.labels.reserve(count);
+  samples.timestamp_ns.reserve(count);
+  for (auto& column : samples.values) column.reserve(count);
+}
+
 void ProfileBuilder::addToValue(size_t row, size_t column, int64_t value) {
   int64_t& sum = profile_.samples.values[column][row];
   sum = addSaturating(sum, value);

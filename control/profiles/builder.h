@@ -48,6 +48,8 @@ class ProfileBuilder {
 
   // Values beyond the given ones are 0; there are never more than columns.
   void addSample(const SampleRow& row, std::span<const int64_t> values);
+  // Spares reallocations to a reader that knows how many samples and columns there will be.
+  void reserveSamples(size_t count);
   size_t sampleCount() const { return profile_.samples.size(); }
   // Adds to a value of the sample that was added as number `row`.
   void addToValue(size_t row, size_t column, int64_t value);

@@ -101,7 +101,7 @@ class CpuprofileWriter {
     *out += ",\"columnNumber\":-1},\"hitCount\":";
     appendNumber(out, hits_[node]);
     *out += ",\"children\":[";
-    std::string separator;
+    std::string_view separator;
     for (uint32_t child = node == idle ? kNoIndex : children.first[node]; child != kNoIndex;
          child = children.next[child]) {
       *out += separator;

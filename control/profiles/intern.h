@@ -47,39 +47,46 @@ inline uint64_t hashItems(std::span<const char> bytes, uint64_t seed) {
   return hash;
 }
 
-// Open addressing over indices; Match says whether the value with an index is the one looked for.
+// Open addressing over indices. A slot keeps 32 bits of the hash beside the index, so that growing
+// and passing over other values do not touch the values themselves.
 class IndexTable {
  public:
   static constexpr uint32_t kNone = 0xffffffff;
 
   // The index under which the value is known, or kNone after entering `fresh` in its place.
-  template <typename Match, typename HashOf>
-  uint32_t findOrEnter(uint64_t hash, uint32_t fresh, const Match& match, const HashOf& hash_of) {
-    if ((used_ + 1) * 2 > slots_.size()) grow(hash_of);
+  // match(index) says whether the value with that index is the one looked for.
+  template <typename Match>
+  uint32_t findOrEnter(uint64_t hash, uint32_t fresh, const Match& match) {
+    if ((used_ + 1) * 2 > slots_.size()) grow();
+    const auto tag = static_cast<uint32_t>(hash);
     const size_t mask = slots_.size() - 1;
-    size_t at = hash & mask;
-    for (; slots_[at] != kNone; at = (at + 1) & mask) {
-      if (match(slots_[at])) return slots_[at];
+    size_t at = tag & mask;
+    for (; slots_[at].index != kNone; at = (at + 1) & mask) {
+      if (slots_[at].tag == tag && match(slots_[at].index)) return slots_[at].index;
     }
-    slots_[at] = fresh;
+    slots_[at] = {fresh, tag};
     ++used_;
     return kNone;
   }
 
  private:
-  template <typename HashOf>
-  void grow(const HashOf& hash_of) {
-    const size_t size = slots_.empty() ? 64 : slots_.size() * 2;
-    std::vector<uint32_t> old = std::exchange(slots_, std::vector<uint32_t>(size, kNone));
-    for (const uint32_t index : old) {
-      if (index == kNone) continue;
-      size_t at = hash_of(index) & (size - 1);
-      while (slots_[at] != kNone) at = (at + 1) & (size - 1);
-      slots_[at] = index;
+  struct Slot {
+    uint32_t index = kNone;
+    uint32_t tag = 0;
+  };
+
+  void grow() {
+    const size_t mask = (slots_.empty() ? 64 : slots_.size() * 2) - 1;
+    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(mask + 1));
+    for (const Slot& slot : old) {
+      if (slot.index == kNone) continue;
+      size_t at = slot.tag & mask;
+      while (slots_[at].index != kNone) at = (at + 1) & mask;
+      slots_[at] = slot;
     }
   }
 
-  std::vector<uint32_t> slots_;
+  std::vector<Slot> slots_;
   size_t used_ = 0;
 };
 
@@ -90,8 +97,7 @@ class InternTable {
   uint32_t intern(const T& value) {
     const auto fresh = static_cast<uint32_t>(values_.size());
     const uint32_t known = table_.findOrEnter(
-        value.hash(seed_), fresh, [&](uint32_t index) { return values_[index] == value; },
-        [&](uint32_t index) { return values_[index].hash(seed_); });
+        value.hash(seed_), fresh, [&](uint32_t index) { return values_[index] == value; });
     if (known != IndexTable::kNone) return known;
     values_.push_back(value);
     return fresh;
@@ -134,17 +140,14 @@ template <typename T>
 class SequenceInterner {
  public:
   SequenceInterner() {
-    table_.findOrEnter(
-        hashItems(std::span<const T>{}, seed_), 0, [](uint32_t) { return false; },
-        [](uint32_t) { return uint64_t{0}; });
+    table_.findOrEnter(hashItems(std::span<const T>{}, seed_), 0, [](uint32_t) { return false; });
   }
 
   uint32_t intern(std::span<const T> items) {
     const auto fresh = static_cast<uint32_t>(pool_.size());
-    const uint32_t known = table_.findOrEnter(
-        hashItems(items, seed_), fresh,
-        [&](uint32_t index) { return std::ranges::equal(pool_[index], items); },
-        [&](uint32_t index) { return hashItems(pool_[index], seed_); });
+    const uint32_t known = table_.findOrEnter(hashItems(items, seed_), fresh, [&](uint32_t index) {
+      return std::ranges::equal(pool_[index], items);
+    });
     if (known != IndexTable::kNone) return known;
     pool_.add(items);
     return fresh;

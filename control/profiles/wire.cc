@@ -6,7 +6,6 @@ namespace flamegate::control {
 namespace {
 
 constexpr size_t kGroupDepthMax = 100;
-constexpr uint64_t kFieldMax = (1U << 29) - 1;
 
 }  // namespace
 
@@ -30,15 +29,7 @@ bool WireReader::fail(std::string_view what) {
   return false;
 }
 
-bool WireReader::readVarint(uint64_t* out) {
-  if (at_ != end_ && static_cast<signed char>(*at_) >= 0) {
-    *out = static_cast<unsigned char>(*at_++);
-    return true;
-  }
-  return readSlowVarint(out);
-}
-
-bool WireReader::readSlowVarint(uint64_t* out) {
+bool WireReader::readLongVarint(uint64_t* out) {
   uint64_t value = 0;
   for (int shift = 0; shift < 70; shift += 7) {
     if (at_ == end_) return fail("the varint is cut short");
@@ -52,42 +43,13 @@ bool WireReader::readSlowVarint(uint64_t* out) {
   return fail("the varint is longer than 10 bytes");
 }
 
-bool WireReader::readTag(uint32_t* field, Type* type) {
-  uint64_t tag = 0;
-  if (!readVarint(&tag)) return false;
-  if (tag >> 3 == 0 || tag >> 3 > kFieldMax) return fail("the field number is out of range");
-  if ((tag & 7) > 5) return fail("there is no such wire type");
-  *field = static_cast<uint32_t>(tag >> 3);
-  *type = static_cast<Type>(tag & 7);
+bool WireReader::skipValue(Type type) {
+  if (type == Type::Group) return skipGroup(field_);
+  if (type == Type::GroupEnd) return fail("a group ends that did not begin");
+  const size_t size = type == Type::Fixed64 ? 8 : 4;
+  if (size > static_cast<size_t>(end_ - at_)) return fail("the value is cut short");
+  at_ += size;
   return true;
-}
-
-bool WireReader::readValue(Type type) {
-  const auto left = static_cast<size_t>(end_ - at_);
-  switch (type) {
-    case Type::Varint:
-      return readVarint(&number_);
-    case Type::Bytes: {
-      uint64_t size = 0;
-      if (!readVarint(&size)) return false;
-      if (size > static_cast<size_t>(end_ - at_)) return fail("the value is cut short");
-      bytes_ = {at_, static_cast<size_t>(size)};
-      at_ += size;
-      return true;
-    }
-    case Type::Fixed64:
-    case Type::Fixed32: {
-      const size_t size = type == Type::Fixed64 ? 8 : 4;
-      if (size > left) return fail("the value is cut short");
-      at_ += size;
-      return true;
-    }
-    case Type::Group:
-      return skipGroup(field_);
-    case Type::GroupEnd:
-      return fail("a group ends that did not begin");
-  }
-  return false;
 }
 
 bool WireReader::skipGroup(uint32_t group) {
@@ -107,31 +69,6 @@ bool WireReader::skipGroup(uint32_t group) {
       return false;
     }
   }
-  return true;
-}
-
-bool WireReader::next() {
-  if (at_ == end_ || fault_.any()) return false;
-  begin_ = at_;
-  field_ = 0;
-  return readTag(&field_, &type_) && readValue(type_);
-}
-
-bool WireReader::number(uint64_t* out) {
-  if (type_ != Type::Varint) return fail("the value is not a varint");
-  *out = number_;
-  return true;
-}
-
-bool WireReader::number(int64_t* out) {
-  if (type_ != Type::Varint) return fail("the value is not a varint");
-  *out = static_cast<int64_t>(number_);
-  return true;
-}
-
-bool WireReader::bytes(std::string_view* out) {
-  if (type_ != Type::Bytes) return fail("the value is not length-delimited");
-  *out = bytes_;
   return true;
 }
 

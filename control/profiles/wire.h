@@ -36,13 +36,32 @@ class WireReader {
       : at_(message.data()), end_(message.data() + message.size()), names_(names), fault_(fault) {}
 
   // False at the end and from the first fault on.
-  bool next();
+  bool next() {
+    if (at_ == end_ || fault_.any()) return false;
+    begin_ = at_;
+    field_ = 0;
+    return readTag(&field_, &type_) && readValue(type_);
+  }
   uint32_t field() const { return field_; }
 
   // The value of the field that next() found. False, and a fault, when the wire type is another.
-  bool number(uint64_t* out);
-  bool number(int64_t* out);
-  bool bytes(std::string_view* out);
+  bool number(uint64_t* out) {
+    if (type_ != Type::Varint) return fail("the value is not a varint");
+    *out = number_;
+    return true;
+  }
+  bool number(int64_t* out) {
+    if (type_ != Type::Varint) return fail("the value is not a varint");
+    *out = static_cast<int64_t>(number_);
+    return true;
+  }
+  bool bytes(std::string_view* out) {
+    if (type_ != Type::Bytes) return fail("the value is not length-delimited");
+    *out = bytes_;
+    return true;
+  }
+  // Whether the value is length-delimited: for a repeated number, a packed run.
+  bool hasBytes() const { return type_ == Type::Bytes; }
   // Appends one number or a packed run. A fault when *out would grow beyond `count_max`.
   bool numbers(std::vector<uint64_t>* out, size_t count_max);
 
@@ -59,10 +78,29 @@ class WireReader {
     Fixed32 = 5
   };
 
-  bool readVarint(uint64_t* out);
-  bool readSlowVarint(uint64_t* out);
+  bool readVarint(uint64_t* out) {
+    if (at_ != end_ && static_cast<signed char>(*at_) >= 0) {
+      *out = static_cast<unsigned char>(*at_++);
+      return true;
+    }
+    return readLongVarint(out);
+  }
+  bool readLongVarint(uint64_t* out);
   bool readTag(uint32_t* field, Type* type);
-  bool readValue(Type type);
+  bool readValue(Type type) {
+    return type == Type::Varint  ? readVarint(&number_)
+           : type == Type::Bytes ? readBytes()
+                                 : skipValue(type);
+  }
+  bool readBytes() {
+    uint64_t size = 0;
+    if (!readVarint(&size)) return false;
+    if (size > static_cast<size_t>(end_ - at_)) return fail("the value is cut short");
+    bytes_ = {at_, static_cast<size_t>(size)};
+    at_ += size;
+    return true;
+  }
+  bool skipValue(Type type);
   bool skipGroup(uint32_t group);
 
   const char* at_;
@@ -75,6 +113,17 @@ class WireReader {
   uint64_t number_ = 0;
   std::string_view bytes_;
 };
+
+inline bool WireReader::readTag(uint32_t* field, Type* type) {
+  constexpr uint64_t kFieldMax = (1U << 29) - 1;
+  uint64_t tag = 0;
+  if (!readVarint(&tag)) return false;
+  if (tag >> 3 == 0 || tag >> 3 > kFieldMax) return fail("the field number is out of range");
+  if ((tag & 7) > 5) return fail("there is no such wire type");
+  *field = static_cast<uint32_t>(tag >> 3);
+  *type = static_cast<Type>(tag & 7);
+  return true;
+}
 
 // Appends fields to a message. Numbers that are 0 and empty texts are left out where the format
 // reads absence as that.
