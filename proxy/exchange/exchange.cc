@@ -174,6 +174,9 @@ bool Exchange::beginRelay(const UpstreamLease& lease) {
   record_.endpoint = pool_->endpointName(lease.endpoint);
   step_ = Step::Relay;
   content_sent_ = request_done_ = false;
+  if (filter_state_ != nullptr) {
+    for (const auto& filter : context_->filters) filter->onAttempt(*this);
+  }
   lease_.stream->sendHead(request());
   if (lease_.stream->connected()) record_.connected = record_.upstream_begun;
   armConnect();

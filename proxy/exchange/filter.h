@@ -56,6 +56,9 @@ class Filter {
   virtual ~Filter() = default;
   // Once, or again after Wait: the head is complete and the route known. May edit the head.
   virtual Verdict onRequest(Exchange&) { return {}; }
+  // Before the head is given to a connection, once an attempt: the endpoint is known. Only for exchanges
+  // with a filter state.
+  virtual void onAttempt(Exchange&) {}
   // Once for an answer of the application or of the proxy, before its head is sent. In reverse order.
   virtual void onResponse(Exchange&, ResponseHead&) {}
   // Once, last, whatever the outcome.

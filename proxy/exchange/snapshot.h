@@ -7,6 +7,7 @@
 
 #include "config/schema/config.h"
 #include "proxy/net/tls.h"
+#include "proxy/profiling/setup.h"
 #include "proxy/route/router.h"
 #include "proxy/upstream/pool.h"
 
@@ -19,6 +20,7 @@ struct Snapshot {
   std::unique_ptr<Router> router;
   // One entry a cluster of the configuration, in its order, and control as the last.
   std::vector<UpstreamOptions> upstreams;
+  std::unique_ptr<ProfilingSetup> profiling;
   // One a listener; null: clear text.
   std::vector<std::unique_ptr<TlsServerContext>> tls;
 

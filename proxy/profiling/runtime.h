@@ -68,6 +68,8 @@ struct ProfilingCounters {
 
 // Owner: the process. Thread: any.
 struct ProfilingRuntime {
+  explicit ProfilingRuntime(ThreadPool& its_pool) : pool(its_pool) {}
+
   ProfileSink sink;
   ControlHealth control;
   Revocations revocations;

@@ -1,0 +1,341 @@
+#include "proxy/server/process.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "config/load/visitors.h"
+#include "proxy/base/log.h"
+#include "proxy/filters/forwarding.h"
+#include "proxy/filters/profiling.h"
+#include "proxy/server/snapshot_builder.h"
+
+namespace flamegate::proxy {
+namespace {
+
+constexpr int kSignals[] = {SIGHUP, SIGTERM, SIGINT, SIGCHLD};
+constexpr size_t kReservedFds = 128;
+constexpr size_t kPasswordThreads = 1;
+constexpr size_t kPasswordQueueMax = 64;
+
+// As many descriptors as the system allows; the number that client connections may use.
+size_t claimDescriptors(const config::Limits& limits) {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  const size_t usable = files.rlim_cur > 2 * kReservedFds ? files.rlim_cur - kReservedFds
+                                                          : files.rlim_cur / 2;
+  // Each may need a connection to the application, too.
+  const size_t automatic = usable / 2;
+  return limits.connections ? std::min<size_t>(*limits.connections, usable) : automatic;
+}
+
+void printFaults(const std::vector<config::Fault>& faults) {
+  for (const config::Fault& fault : faults) {
+    std::fprintf(stderr, "%s\n", config::toText(fault).c_str());
+  }
+}
+
+// A directory that only we can enter, for control's socket.
+Result<std::string> makeSocketDir() {
+  const char* runtime = std::getenv("RUNTIME_DIRECTORY");
+  if (runtime == nullptr) runtime = std::getenv("XDG_RUNTIME_DIR");
+  std::string path = std::string(runtime != nullptr ? runtime : "/tmp") + "/flamegate-XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) {
+    return fail(ErrorCode::Io, ErrorSource::Internal, path + ": " + std::strerror(errno));
+  }
+  return path;
+}
+
+}  // namespace
+
+Process::Process(ProcessOptions options)
+    : options_(std::move(options)),
+      pool_(kPasswordThreads, kPasswordQueueMax),
+      profiling_(pool_) {}
+
+Process::~Process() {
+  for (auto& worker : workers_) worker->stop();
+  workers_.clear();
+  // What the last requests left goes to control before that ends.
+  control_link_.reset();
+  control_.reset();
+  if (!socket_dir_.empty()) {
+    ::unlink((socket_dir_ + "/control.sock").c_str());
+    ::rmdir(socket_dir_.c_str());
+  }
+}
+
+int Process::run() {
+  auto loading = options_.load();
+  if (!loading) {
+    printFaults(loading.error());
+    return 1;
+  }
+  printFaults(loading->warnings);
+  auto loop = EventLoop::create();
+  if (!loop) {
+    logError("process", loop.error().detail);
+    return 1;
+  }
+  loop_ = std::move(*loop);
+  config::Config config = std::move(loading->config);
+  worker_count_ = config.workers > 0 ? config.workers
+                                     : std::max(1U, std::thread::hardware_concurrency());
+  shared_.connections_max = claimDescriptors(config.limits);
+  auto socket_dir = makeSocketDir();
+  if (!socket_dir) {
+    logError("process", socket_dir.error().detail);
+    return 1;
+  }
+  socket_dir_ = std::move(*socket_dir);
+  const Address control = *Address::parse("unix:" + socket_dir_ + "/control.sock");
+  auto snapshot = buildSnapshot(std::move(config), worker_count_, control);
+  if (!snapshot) {
+    logError("config", snapshot.error().detail);
+    return 1;
+  }
+  snapshot_ = std::move(*snapshot);
+  if (auto started = start(); !started) {
+    logError("process", started.error().detail);
+    return 1;
+  }
+  announce();
+  loop_->run();
+  return 0;
+}
+
+Result<> Process::start() {
+  if (auto watched = watchSignals(); !watched) return watched;
+  auto log = AccessLogFile::create(snapshot_->config.access_log);
+  if (!log) return fail(std::move(log.error()));
+  access_log_ = std::move(*log);
+  shared_.access_log = access_log_.get();
+  sockets_ = std::make_unique<ListenSockets>(worker_count_);
+  if (auto opened = sockets_->open(snapshot_->config.listeners); !opened) return opened;
+  shared_.make_filters = [this](const Snapshot& snapshot,
+                                std::vector<std::unique_ptr<Filter>>& filters) {
+    if (snapshot.profiling->enabled()) {
+      filters.push_back(makeProfilingFilter(*snapshot.profiling, profiling_));
+    }
+    filters.push_back(makeForwardingFilter());
+    filters.push_back(makeHeaderEditsFilter());
+  };
+  if (auto started = startWorkers(snapshot_); !started) return started;
+  if (auto started = startAdmin(); !started) return started;
+  std::vector<std::string> arguments = options_.control_arguments;
+  arguments.insert(arguments.end(), {"--socket", socket_dir_ + "/control.sock"});
+  control_ = std::make_unique<ControlChild>(*loop_, std::move(arguments));
+  control_->start();
+  control_link_ = std::make_unique<ControlLink>(
+      profiling_, *Address::parse("unix:" + socket_dir_ + "/control.sock"),
+      snapshot_->profiling->sessionKeys().current());
+  return {};
+}
+
+Result<> Process::startWorkers(std::shared_ptr<const Snapshot> snapshot) {
+  for (size_t i = 0; i < worker_count_; ++i) {
+    auto worker = Worker::create(shared_, i);
+    if (!worker) return fail(std::move(worker.error()));
+    auto fds = sockets_->duplicate(snapshot->config.listeners, i);
+    if (!fds) return fail(std::move(fds.error()));
+    (*worker)->apply(snapshot, std::move(*fds));
+    workers_.push_back(std::move(*worker));
+  }
+  for (auto& worker : workers_) worker->start();
+  return {};
+}
+
+Result<> Process::watchSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : kSignals) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  signal_fd_.reset(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  return loop_->watchLevel(
+      signal_fd_.get(), signal_watch_,
+      [](void* self, short) { static_cast<Process*>(self)->onSignal(); }, this);
+}
+
+void Process::onSignal() {
+  signalfd_siginfo info{};
+  while (::read(signal_fd_.get(), &info, sizeof info) == sizeof info) {
+    switch (info.ssi_signo) {
+      case SIGHUP: reload(); break;
+      case SIGCHLD: control_->onChildSignal(); break;
+      default:
+        if (draining_) {
+          loop_->stop();
+        } else {
+          drain();
+        }
+    }
+  }
+}
+
+// ---- Reload and drain ---------------------------------------------------------------------------
+
+void Process::reload() {
+  const auto refuse = [this](std::string_view why) {
+    ++reloads_failed_;
+    logError("config", "reload refused, the old configuration stays: " + std::string(why));
+  };
+  auto loading = options_.load();
+  if (!loading) {
+    printFaults(loading.error());
+    refuse(config::toText(loading.error().front()));
+    return;
+  }
+  printFaults(loading->warnings);
+  const Address control = *Address::parse("unix:" + socket_dir_ + "/control.sock");
+  auto snapshot = buildSnapshot(std::move(loading->config), worker_count_, control);
+  if (!snapshot) return refuse(snapshot.error().detail);
+  const auto& listeners = (*snapshot)->config.listeners;
+  if (auto opened = sockets_->open(listeners); !opened) return refuse(opened.error().detail);
+  std::vector<std::vector<UniqueFd>> fds;
+  for (size_t i = 0; i < worker_count_; ++i) {
+    auto duplicates = sockets_->duplicate(listeners, i);
+    if (!duplicates) return refuse(duplicates.error().detail);
+    fds.push_back(std::move(*duplicates));
+  }
+  const config::Config& old = snapshot_->config;
+  const config::Config& fresh = (*snapshot)->config;
+  const bool control_changed = old.control != fresh.control || old.store != fresh.store ||
+                               old.profiling != fresh.profiling || old.clusters != fresh.clusters;
+  for (size_t i = 0; i < worker_count_; ++i) workers_[i]->apply(*snapshot, std::move(fds[i]));
+  snapshot_ = std::move(*snapshot);
+  sockets_->closeOthers(listeners);
+  control_link_->setKeys(snapshot_->profiling->sessionKeys().current());
+  if (control_changed) control_->restart();
+  ++reloads_;
+  logInfo("config", "reloaded");
+}
+
+void Process::drain() {
+  draining_ = true;
+  logInfo("process", "draining");
+  sockets_.reset();
+  drain_timer_ = std::make_unique<Timer>(
+      loop_->timers(), [](void* self) { static_cast<Process*>(self)->loop_->stop(); }, this);
+  drain_timer_->arm(loop_->now() + Duration(snapshot_->config.shutdown.drain));
+  for (auto& worker : workers_) {
+    worker->drain([this] { loop_->post([this] { finishIfDrained(); }); });
+  }
+}
+
+void Process::finishIfDrained() {
+  if (++workers_drained_ == workers_.size()) loop_->stop();
+}
+
+// ---- What it tells ------------------------------------------------------------------------------
+
+void Process::announce() const {
+  for (const config::Listener& listener : snapshot_->config.listeners) {
+    logInfo("proxy", "listening on " + sockets_->boundTo(listener) +
+                         (listener.tls ? " (TLS)" : ""));
+  }
+  if (admin_ != nullptr) logInfo("admin", "listening on " + admin_->address().toString());
+  if (!options_.explain_agents) return;
+  const config::Config& config = snapshot_->config;
+  logInfo("profiling",
+          "to attach the Python agent, start the application as: FLAMEGATE_SECRET_FILE=" +
+              config.profiling.secret_file + " FLAMEGATE_SERVICE=" + config.clusters[0].service +
+              " FLAMEGATE_URL=http://" + config::formatAddress(config.control.agents.address) +
+              " python3 -m flamegate gunicorn ...");
+  logInfo("profiling", "then add ?pp=async-flamegraph to a URL; profiles are listed at " +
+                           config.profiling.prefix + "/profiles");
+}
+
+Result<> Process::startAdmin() {
+  if (!snapshot_->config.admin.address) return {};
+  auto addresses = resolve(*snapshot_->config.admin.address);
+  if (!addresses) return fail(std::move(addresses.error()));
+  auto fd = listenOn(addresses->front(), false, 64);
+  if (!fd) return fail(std::move(fd.error()));
+  auto admin = AdminServer::create(*loop_, std::move(*fd), adminPages());
+  if (!admin) return fail(std::move(admin.error()));
+  admin_ = std::move(*admin);
+  return {};
+}
+
+AdminServer::Pages Process::adminPages() {
+  AdminServer::Pages pages;
+  pages["/live"] = [] { return AdminPage{.body = "live\n"}; };
+  pages["/ready"] = [this] {
+    return draining_ ? AdminPage{.status = 503, .body = "draining\n"} : AdminPage{.body = "ready\n"};
+  };
+  pages["/metrics"] = [this] {
+    return AdminPage{.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                     .body = metricsText()};
+  };
+  pages["/config"] = [this] {
+    return AdminPage{.content_type = "application/json",
+                     .body = config::describe(snapshot_->config) + "\n"};
+  };
+  pages["/clusters"] = [this] { return AdminPage{.body = clustersText()}; };
+  return pages;
+}
+
+std::string Process::metricsText() const {
+  MetricsText out;
+  std::vector<const WorkerCounters*> counters;
+  for (const auto& worker : workers_) counters.push_back(&worker->counters());
+  appendWorkerMetrics(counters, out);
+  out.family("flamegate_reloads_total", "counter", "Configurations put in force by SIGHUP.");
+  out.sample(reloads_);
+  out.family("flamegate_reloads_failed_total", "counter", "Configurations that SIGHUP refused.");
+  out.sample(reloads_failed_);
+  out.family("flamegate_control_up", "gauge", "Whether the control process runs.");
+  out.sample(control_->running() ? 1 : 0);
+  out.family("flamegate_control_restarts_total", "counter",
+             "How often the control process ended by itself.");
+  out.sample(control_->restarts());
+  appendProfilingMetrics(out);
+  return out.text();
+}
+
+void Process::appendProfilingMetrics(MetricsText& out) const {
+  const ProfilingCounters& counters = profiling_.counters;
+  out.family("flamegate_captures_total", "counter", "Requests that were admitted to be profiled.");
+  out.sample(counters.captures.load());
+  out.family("flamegate_profiles_announced_total", "counter",
+             "Responses that carry the id of their profile.");
+  out.sample(counters.announced.load());
+  out.family("flamegate_profiles_skipped_total", "counter",
+             "Requests that asked for a profile and got none, by reason.");
+  for (size_t i = 0; i < counters.skipped.size(); ++i) {
+    const std::string_view name = skipReasonName(static_cast<SkipReason>(i));
+    out.sample(counters.skipped[i].load(), "reason=\"" + std::string(name) + "\"");
+  }
+  out.family("flamegate_badges_total", "counter", "Pages that the badge was to be appended to.");
+  out.sample(counters.badges.load());
+  out.family("flamegate_capture_records_waiting", "gauge", "Records that wait for control.");
+  out.sample(profiling_.sink.lines());
+  out.family("flamegate_capture_records_dropped_total", "counter",
+             "Records that were dropped because control took none for too long.");
+  out.sample(profiling_.sink.dropped());
+}
+
+std::string Process::clustersText() const {
+  std::string text;
+  const Snapshot& snapshot = *snapshot_;
+  for (size_t i = 0; i < snapshot.config.clusters.size(); ++i) {
+    text += snapshot.config.clusters[i].name + ":";
+    for (const Address& endpoint : snapshot.upstreams[i].endpoints) {
+      text += " " + endpoint.toString();
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace flamegate::proxy
