@@ -67,6 +67,11 @@ Result<std::string> apiAddressText(const config::Config& config, const ControlOp
 Result<std::unique_ptr<proxy::TlsServerContext>> createTls(
     const std::optional<config::ListenerTls>& tls) {
   if (!tls) return std::unique_ptr<proxy::TlsServerContext>();
+  if (tls->client_ca || tls->certificates.size() != 1) {
+    return proxy::fail(ErrorCode::Unsupported, ErrorSource::Config,
+                       "control.agents.tls takes one certificate and no client_ca: agents are known "
+                       "by their signatures");
+  }
   const config::CertificateFiles& files = tls->certificates.front();
   return proxy::TlsServerContext::create({.cert_file = files.cert,
                                           .key_file = files.key,
