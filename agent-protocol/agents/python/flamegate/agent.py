@@ -150,6 +150,8 @@ class Agent:
                 self._running -= 1
             if isinstance(error, OSError) and error.errno in (errno.EAGAIN, errno.EBUSY):
                 return Order(request.id, "busy")
+            if isinstance(error, OSError) and error.errno == errno.ENOTSUP:
+                return Order(request.id, "unsupported")
             raise
         self.by_thread[recording.thread] = recording
         return Order(request.id, "started", recording)

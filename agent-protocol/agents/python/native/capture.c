@@ -124,11 +124,17 @@ static void end_at(fg_capture* c, const fg_usage* usage, int64_t wall_ns) {
   c->end.cpu_ns -= c->counts.handler_ns;
 }
 
+// The interpreter forgets the state of an ending thread just before it frees it, and ticks may come
+// until the thread is gone.
+static int thread_lives(const fg_capture* c) {
+  return PyGILState_GetThisThreadState() == c->thread;
+}
+
 static void tick(fg_capture* c, const void* context) {
   fg_usage now = fg_thread_usage();
-  if (now.wall_ns >= c->deadline_ns) {
-    c->expired = 1;
-    end_at(c, &now, c->deadline_ns);
+  if (now.wall_ns >= c->deadline_ns || !thread_lives(c)) {
+    c->expired = now.wall_ns >= c->deadline_ns;
+    end_at(c, &now, c->expired ? c->deadline_ns : now.wall_ns);
     __atomic_store_n(&c->running, 0, __ATOMIC_SEQ_CST);
     return;
   }
@@ -289,6 +295,10 @@ int fg_capture_start(const fg_options* options, fg_capture_ref* out) {
   if (running_on(tid) != NULL) {
     return EBUSY;
   }
+  PyThreadState* thread = PyThreadState_Get();
+  if (PyGILState_GetThisThreadState() != thread) {
+    return ENOTSUP;  // one of several interpreters: nothing would tell when the thread's state ends
+  }
   fg_capture* c = free_slot();
   if (c == NULL) {
     return EAGAIN;
@@ -309,7 +319,7 @@ int fg_capture_start(const fg_options* options, fg_capture_ref* out) {
     return error;
   }
   c->tid = tid;
-  c->thread = PyThreadState_Get();
+  c->thread = thread;
   c->generation++;
   error = make_timer(c);
   if (error != 0) {

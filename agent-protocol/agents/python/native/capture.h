@@ -87,7 +87,8 @@ typedef struct {
 } fg_options;
 
 // Starts recording the calling thread. 0, or an errno: EAGAIN when the pool is empty or the kernel
-// has no timer left, EBUSY when this thread is recorded already, ENOTSUP without a free signal.
+// has no timer left, EBUSY when this thread is recorded already, ENOTSUP without a free signal or
+// in an interpreter that is not this thread's first.
 int fg_capture_start(const fg_options* options, fg_capture_ref* out);
 
 // The capture, or NULL when it has ended (released, or left behind by fork()).

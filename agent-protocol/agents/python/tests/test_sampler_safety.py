@@ -1,5 +1,6 @@
 """The C sampler among threads, signals, forks and stacks that change quickly."""
 
+import functools
 import os
 import select
 import signal
@@ -86,6 +87,15 @@ class Threads(unittest.TestCase):
         box[0].stop()
         box[0].release()
 
+    def test_threads_may_end_at_any_tick(self):
+        for _ in range(300):
+            box = []
+            start = functools.partial(_sampler.start, MS // 100, 60_000 * MS)
+            thread = threading.Thread(target=lambda: box.append(start()))
+            thread.start()
+            thread.join()
+            box[0].release()
+
 
 class Signals(unittest.TestCase):
     def test_blocking_calls_take_their_full_time(self):
@@ -100,7 +110,7 @@ class Signals(unittest.TestCase):
             time.sleep(0.1)
             select.select([], [], [], 0.1)
             select.poll().poll(100)
-            with self.assertRaises(TimeoutError):
+            with self.assertRaises(socket.timeout):
                 left.recv(1)
             threading.Event().wait(0.1)
             lock.acquire(timeout=0.1)
