@@ -71,8 +71,11 @@ RequestCheck checkRequest(std::string_view header, std::string_view method,
   RequestHeaderParse parse = parseRequestHeader(header);
   RequestCheck check;
   switch (parse.outcome) {
-    case RequestHeaderParse::Outcome::Malformed: return check;
-    case RequestHeaderParse::Outcome::OtherVersion: check.answer = AckState::Unsupported; break;
+    case RequestHeaderParse::Outcome::Malformed:
+      return check;
+    case RequestHeaderParse::Outcome::OtherVersion:
+      check.answer = AckState::Unsupported;
+      break;
     case RequestHeaderParse::Outcome::Ok:
       check.answer = judge(parse.header, method, service, now_ms, keys);
       break;

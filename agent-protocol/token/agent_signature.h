@@ -18,10 +18,11 @@ namespace flamegate::agent {
 void signRequest(RequestHeader& header, std::string_view method, const AgentKeys& keys);
 
 struct RequestCheck {
-  // What the agent answers: Started when all checks that need no state passed, which leaves replay and
-  // its own limits to the caller; nothing when the text cannot be acknowledged at all.
+  // What the agent answers: Started when all checks that need no state passed, which leaves replay
+  // and its own limits to the caller; nothing when the text cannot be acknowledged at all.
   std::optional<AckState> answer;
-  RequestHeader header;  // with Started all of it, otherwise at least the id when there is an answer
+  RequestHeader
+      header;  // with Started all of it, otherwise at least the id when there is an answer
 };
 
 // The checks of R8 in their order. An empty `service` takes any audience.
@@ -39,8 +40,8 @@ struct UploadFacts {
 UploadAuth signUpload(const UploadFacts& facts, int64_t now_ms, std::string nonce,
                       const AgentKeys& keys);
 
-// The keys with which `auth` was signed; null when its kid is unknown, its time is more than 300 s off
-// or its signature is wrong. Hellos are checked the same way, with an empty meta.
+// The keys with which `auth` was signed; null when its kid is unknown, its time is more than 300 s
+// off or its signature is wrong. Hellos are checked the same way, with an empty meta.
 const AgentKeys* verifyUpload(const UploadAuth& auth, const UploadFacts& facts, int64_t now_ms,
                               const KeyRing& keys);
 

@@ -88,12 +88,8 @@ proxy::Result<TokenClaims> createClaims(Rights allow, std::chrono::seconds ttl, 
   if (host.size() > kHostBytesMax) return refuse("the host is over 260 bytes");
   std::string chance(16, '\0');
   proxy::fillRandom(chance.data(), chance.size());
-  return TokenClaims{now_s,
-                     now_s + ttl.count(),
-                     allow,
-                     std::move(holder),
-                     lowerCase(host),
-                     proxy::toBase64Url(chance)};
+  return TokenClaims{now_s,           now_s + ttl.count(),       allow, std::move(holder),
+                     lowerCase(host), proxy::toBase64Url(chance)};
 }
 
 std::string mintToken(const TokenClaims& claims, const SessionKeys& keys) {
@@ -109,8 +105,10 @@ std::string mintToken(const TokenClaims& claims, const SessionKeys& keys) {
   if (!claims.holder.empty()) object["for"] = cleanText(claims.holder, kHolderBytesMax);
   if (!claims.host.empty()) object["host"] = cleanText(claims.host, kHostBytesMax);
   const std::string payload = proxy::toBase64Url(object.dump());
-  return std::string(kTokenPrefix).append(payload).append(".").append(
-      tokenSignature(payload, keys));
+  return std::string(kTokenPrefix)
+      .append(payload)
+      .append(".")
+      .append(tokenSignature(payload, keys));
 }
 
 TokenCheck checkToken(std::string_view token, std::string_view host, int64_t now_s,

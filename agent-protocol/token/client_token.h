@@ -28,8 +28,8 @@ struct TokenClaims {
   std::string jti;     // names the token for revocation; 1 to 64 bytes
 };
 
-// Claims with `issued_at_s` now, a random jti and the host in lower case. Fails when the time to live is
-// not positive or over kTokenTtlMax, when there are no rights, or when a text is too long.
+// Claims with `issued_at_s` now, a random jti and the host in lower case. Fails when the time to
+// live is not positive or over kTokenTtlMax, when there are no rights, or when a text is too long.
 proxy::Result<TokenClaims> createClaims(Rights allow, std::chrono::seconds ttl, std::string holder,
                                         std::string_view host, int64_t now_s);
 
@@ -45,7 +45,8 @@ enum class TokenState : unsigned char {
 
 struct TokenCheck {
   TokenState state = TokenState::Foreign;
-  TokenClaims claims;  // with Expired, OtherHost and Good; whether jti was revoked is the caller's question
+  TokenClaims
+      claims;  // with Expired, OtherHost and Good; whether jti was revoked is the caller's question
 
   // Signed by us: then neither the application nor a log may see it, whatever else is wrong.
   bool genuine() const { return state != TokenState::Foreign; }

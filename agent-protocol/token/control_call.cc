@@ -28,8 +28,7 @@ std::string callSignature(const Spelling& spelling, std::string_view method,
   text.append(spelling.ts).append("\n").append(method).append("\n").append(target);
   text.append("\n").append(spelling.allow).append("\n").append(spelling.holder);
   text.append("\n").append(spelling.site).append("\n").append(spelling.scheme);
-  return proxy::toBase64Url(
-      proxy::asView(proxy::hmacSha256(proxy::asView(keys.control), text)));
+  return proxy::toBase64Url(proxy::asView(proxy::hmacSha256(proxy::asView(keys.control), text)));
 }
 
 std::optional<ControlCall> readCall(const Spelling& spelling) {
@@ -47,7 +46,8 @@ std::string signCall(const ControlCall& call, std::string_view method, std::stri
                      int64_t now_ms, const SessionKeys& keys) {
   const std::string ts = std::to_string(now_ms);
   const std::string allow = formatRights(call.allow);
-  const std::string holder = proxy::toBase64Url(std::string_view(call.holder).substr(0, kHolderBytesMax));
+  const std::string holder =
+      proxy::toBase64Url(std::string_view(call.holder).substr(0, kHolderBytesMax));
   const std::string site = proxy::toBase64Url(std::string_view(call.site).substr(0, kSiteBytesMax));
   const std::string_view scheme = call.secure ? "https" : "http";
   const std::string signature =

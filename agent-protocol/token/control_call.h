@@ -1,11 +1,13 @@
-// The `Flamegate-Call` field: with it the proxy vouches to control for a request under the own prefix.
-// A convention between our own two processes:
+// The `Flamegate-Call` field: with it the proxy vouches to control for a request under the own
+// prefix. A convention between our own two processes:
 //
 //   Flamegate-Call: v=1;ts=UNIXMS;allow=view,trigger,manage;for=B64URL(name);site=B64URL(host);
 //                   scheme=http|https;sig=B64URL(HMAC-SHA256(control key, text))
-//   text = "FG1-CTL\n" + ts, METHOD, target, allow, for, site, scheme as in the field, joined by "\n"
+//   text = "FG1-CTL\n" + ts, METHOD, target, allow, for, site, scheme as in the field, joined by
+//   "\n"
 //
-// in one line. Control refuses a call without it, with a wrong signature, or more than 60 s off its clock.
+// in one line. Control refuses a call without it, with a wrong signature, or more than 60 s off its
+// clock.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +24,8 @@ inline constexpr std::string_view kCallName = "Flamegate-Call";
 
 struct ControlCall {
   Rights allow;
-  std::string holder;  // who the client is, if known; at most 128 bytes
-  std::string site;    // the request's Host; at most 260 bytes
+  std::string holder;   // who the client is, if known; at most 128 bytes
+  std::string site;     // the request's Host; at most 260 bytes
   bool secure = false;  // the client's scheme is https
 
   friend bool operator==(const ControlCall&, const ControlCall&) = default;

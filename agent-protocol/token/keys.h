@@ -29,8 +29,8 @@ struct SessionKeys {
   static SessionKeys derive(std::string_view session_secret);
 };
 
-// The keys of the current secret, which sign, and while a secret is being replaced those of the previous
-// one, which are still accepted. Immutable: a new secret is a new ring.
+// The keys of the current secret, which sign, and while a secret is being replaced those of the
+// previous one, which are still accepted. Immutable: a new secret is a new ring.
 template <typename Keys>
 class Ring {
  public:

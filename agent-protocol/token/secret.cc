@@ -1,12 +1,12 @@
 #include "agent-protocol/token/secret.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "proxy/base/encoding.h"
 #include "proxy/base/fd.h"
@@ -23,7 +23,8 @@ auto failFile(ErrorCode code, const std::string& path, std::string_view what) {
 }
 
 auto failSystem(const std::string& path, int error) {
-  return failFile(error == ENOENT ? ErrorCode::NotFound : ErrorCode::Io, path, std::strerror(error));
+  return failFile(error == ENOENT ? ErrorCode::NotFound : ErrorCode::Io, path,
+                  std::strerror(error));
 }
 
 // At most one byte more than a secret file may have, so that the caller sees an overlong one.
@@ -86,8 +87,7 @@ proxy::Result<std::string> secretFromText(std::string_view content) {
     if (content.ends_with('\r')) content.remove_suffix(1);
   }
   if (content.size() < kSecretBytesMin) {
-    return proxy::fail(ErrorCode::Malformed, ErrorSource::Config,
-                       "a secret has at least 32 bytes");
+    return proxy::fail(ErrorCode::Malformed, ErrorSource::Config, "a secret has at least 32 bytes");
   }
   if (content.size() > kSecretBytesMax) {
     return proxy::fail(ErrorCode::TooLarge, ErrorSource::Config, "a secret has at most 4 KiB");

@@ -1,6 +1,7 @@
-// The value of the session cookie: a random session id and its MAC, `ID.MAC`, 22 characters of base64url
-// each, MAC = first 16 bytes of HMAC-SHA256(session key, "FG1-SES\n" + ID). What the session may do is
-// kept on the server; the MAC keeps strangers' cookies from being looked up or cut out.
+// The value of the session cookie: a random session id and its MAC, `ID.MAC`, 22 characters of
+// base64url each, MAC = first 16 bytes of HMAC-SHA256(session key, "FG1-SES\n" + ID). What the
+// session may do is kept on the server; the MAC keeps strangers' cookies from being looked up or
+// cut out.
 #pragma once
 
 #include <chrono>
@@ -25,8 +26,8 @@ std::string sessionCookieValue(std::string_view session_id, const SessionKeys& k
 std::optional<std::string_view> verifySessionCookie(std::string_view value,
                                                     const SessionKeyRing& keys);
 
-// The value of a Set-Cookie field; at most 128 bytes. `secure`: the client speaks TLS. A lifetime of zero
-// takes the cookie away.
+// The value of a Set-Cookie field; at most 128 bytes. `secure`: the client speaks TLS. A lifetime
+// of zero takes the cookie away.
 std::string sessionSetCookie(std::string_view cookie_value, std::chrono::seconds lifetime,
                              bool secure);
 

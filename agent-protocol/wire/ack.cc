@@ -52,14 +52,22 @@ bool readProduct(const std::optional<std::string_view>& value, std::string& prod
 
 std::string_view ackStateName(AckState state) {
   switch (state) {
-    case AckState::Started: return "started";
-    case AckState::Busy: return "busy";
-    case AckState::Off: return "off";
-    case AckState::BadSignature: return "bad-sig";
-    case AckState::Expired: return "expired";
-    case AckState::Replay: return "replay";
-    case AckState::Unsupported: return "unsupported";
-    case AckState::Error: return "error";
+    case AckState::Started:
+      return "started";
+    case AckState::Busy:
+      return "busy";
+    case AckState::Off:
+      return "off";
+    case AckState::BadSignature:
+      return "bad-sig";
+    case AckState::Expired:
+      return "expired";
+    case AckState::Replay:
+      return "replay";
+    case AckState::Unsupported:
+      return "unsupported";
+    case AckState::Error:
+      return "error";
   }
   return "error";
 }

@@ -12,7 +12,8 @@ using nlohmann::json;
 using proxy::ErrorCode;
 using proxy::ErrorSource;
 
-// Bytes after cleaning. JSON escapes grow a control byte sixfold, which kRecordLineBytesMax allows for.
+// Bytes after cleaning. JSON escapes grow a control byte sixfold, which kRecordLineBytesMax allows
+// for.
 constexpr size_t kPathBytesMax = 2048;
 constexpr size_t kTextBytesMax = 256;
 constexpr size_t kNameBytesMax = 64;
@@ -23,9 +24,9 @@ constexpr size_t kCapBytesMax = 16;
 constexpr size_t kCapsMax = 16;
 constexpr size_t kChangesMax = 24;
 
-constexpr std::array kTriggerKinds = {TriggerKind::Query,   TriggerKind::Header,
-                                      TriggerKind::Referer, TriggerKind::Session,
-                                      TriggerKind::Campaign, TriggerKind::Path, TriggerKind::Slow};
+constexpr std::array kTriggerKinds = {
+    TriggerKind::Query,    TriggerKind::Header, TriggerKind::Referer, TriggerKind::Session,
+    TriggerKind::Campaign, TriggerKind::Path,   TriggerKind::Slow};
 
 // The texts of a record and their limits, once for both directions.
 template <typename Record, typename Each>
@@ -59,8 +60,8 @@ void forEachPhase(Phases& phases, Each each) {
   each("body", phases.body);
 }
 
-void putTexts(json& object, const char* key, const std::vector<std::string>& texts, size_t count_max,
-              size_t bytes_max) {
+void putTexts(json& object, const char* key, const std::vector<std::string>& texts,
+              size_t count_max, size_t bytes_max) {
   if (texts.empty()) return;
   json& array = object[key] = json::array();
   const size_t count = std::min(texts.size(), count_max);
@@ -122,13 +123,20 @@ void readEnumerations(JsonFields& fields, CaptureRecord& record) {
 
 std::string_view triggerKindName(TriggerKind kind) {
   switch (kind) {
-    case TriggerKind::Query: return "query";
-    case TriggerKind::Header: return "header";
-    case TriggerKind::Referer: return "referer";
-    case TriggerKind::Session: return "session";
-    case TriggerKind::Campaign: return "campaign";
-    case TriggerKind::Path: return "path";
-    case TriggerKind::Slow: return "slow";
+    case TriggerKind::Query:
+      return "query";
+    case TriggerKind::Header:
+      return "header";
+    case TriggerKind::Referer:
+      return "referer";
+    case TriggerKind::Session:
+      return "session";
+    case TriggerKind::Campaign:
+      return "campaign";
+    case TriggerKind::Path:
+      return "path";
+    case TriggerKind::Slow:
+      return "slow";
   }
   return "query";
 }
@@ -164,7 +172,8 @@ std::string formatCaptureRecord(const CaptureRecord& record) {
 
 proxy::Result<CaptureRecord> parseCaptureRecord(std::string_view line) {
   if (line.size() > kRecordLineBytesMax) {
-    return proxy::fail(ErrorCode::TooLarge, ErrorSource::Internal, "a capture record is over 64 KiB");
+    return proxy::fail(ErrorCode::TooLarge, ErrorSource::Internal,
+                       "a capture record is over 64 KiB");
   }
   const auto object = parseJsonObject(line);
   if (!object) {

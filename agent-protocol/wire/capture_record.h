@@ -63,21 +63,23 @@ struct CaptureRecord {
   uint64_t max_ms = 0;
   bool ignore_gc = false;  // samples taken inside a garbage collector are to be left out
   std::optional<AckSummary> ack;
-  std::string skipped;               // reason of Profile-Skipped; empty: none was sent
-  std::string failure;               // "refused", "client-gone", "upstream-lost"; empty: none
-  std::vector<std::string> changes;  // what the proxy changed on request and response, a sentence each
+  std::string skipped;  // reason of Profile-Skipped; empty: none was sent
+  std::string failure;  // "refused", "client-gone", "upstream-lost"; empty: none
+  std::vector<std::string>
+      changes;  // what the proxy changed on request and response, a sentence each
   std::string campaign;
   std::string pageview;
 
   friend bool operator==(const CaptureRecord&, const CaptureRecord&) = default;
 };
 
-// One line, without its line feed, of at most kRecordLineBytesMax bytes. Texts over their limits are
-// cut with a mark and bytes that are not UTF-8 are percent-encoded.
+// One line, without its line feed, of at most kRecordLineBytesMax bytes. Texts over their limits
+// are cut with a mark and bytes that are not UTF-8 are percent-encoded.
 inline constexpr size_t kRecordLineBytesMax = 65536;
 std::string formatCaptureRecord(const CaptureRecord& record);
 
-// Unknown members are ignored; a missing id or phase, a wrong type or anything over its limit is an error.
+// Unknown members are ignored; a missing id or phase, a wrong type or anything over its limit is an
+// error.
 proxy::Result<CaptureRecord> parseCaptureRecord(std::string_view line);
 
 }  // namespace flamegate::agent

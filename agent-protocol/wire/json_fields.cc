@@ -10,7 +10,8 @@ using nlohmann::json;
 constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
 constexpr double kNumberMax = 9.0e18;
 
-// Size of the well-formed UTF-8 sequence at the front of `text` (RFC 3629 §4); 0 when there is none.
+// Size of the well-formed UTF-8 sequence at the front of `text` (RFC 3629 §4); 0 when there is
+// none.
 size_t utf8SequenceSize(std::string_view text) {
   const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

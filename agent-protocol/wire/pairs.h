@@ -12,9 +12,10 @@ namespace flamegate::agent {
 // Longest value of Flamegate-Profile, Flamegate-Ack and Flamegate-Auth, in bytes.
 inline constexpr size_t kPairsBytesMax = 512;
 
-// Finds the values of `keys` in `text`; `values` has the same size and order, nullopt where a key is
-// absent. Keys that were not asked for are ignored. False when the text is longer than `bytes_max`, holds
-// a byte outside `!`…`~`, a pair without `=` or without a name, or one of `keys` twice.
+// Finds the values of `keys` in `text`; `values` has the same size and order, nullopt where a key
+// is absent. Keys that were not asked for are ignored. False when the text is longer than
+// `bytes_max`, holds a byte outside `!`…`~`, a pair without `=` or without a name, or one of `keys`
+// twice.
 bool splitPairs(std::string_view text, std::span<const std::string_view> keys,
                 std::span<std::optional<std::string_view>> values,
                 size_t bytes_max = kPairsBytesMax);

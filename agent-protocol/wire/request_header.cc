@@ -48,9 +48,12 @@ bool readFields(const Values& values, RequestHeader& header) {
 
 std::string_view modeName(Mode mode) {
   switch (mode) {
-    case Mode::Wall: return "wall";
-    case Mode::Cpu: return "cpu";
-    case Mode::Both: return "both";
+    case Mode::Wall:
+      return "wall";
+    case Mode::Cpu:
+      return "cpu";
+    case Mode::Both:
+      return "both";
   }
   return "wall";
 }

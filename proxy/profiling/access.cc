@@ -1,9 +1,9 @@
 #include "proxy/profiling/access.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <utility>
+
+#include <re2/re2.h>
 
 #include "proxy/base/strings.h"
 
@@ -59,9 +59,8 @@ bool holdsFrom(const FromNetworks& from, const ClientAddress& client) {
 }
 
 bool holdsCertificate(const CertificateName& wanted, std::span<const std::string> names) {
-  return std::any_of(names.begin(), names.end(), [&wanted](const std::string& name) {
-    return matchesSan(wanted.san, name);
-  });
+  return std::any_of(names.begin(), names.end(),
+                     [&wanted](const std::string& name) { return matchesSan(wanted.san, name); });
 }
 
 // The value of the only line of that name; `_` in a sent name is not taken for `-`.
@@ -81,7 +80,8 @@ bool holdsHeader(const TrustedHeader& wanted, const RE2* pattern, const AccessFa
   if (!value) return false;
   bool held = false;
   switch (wanted.test) {
-    case TrustedHeader::Test::Equals: return *value == wanted.text;
+    case TrustedHeader::Test::Equals:
+      return *value == wanted.text;
     case TrustedHeader::Test::Regex:
       return pattern != nullptr && pattern->ok() && RE2::FullMatch(*value, *pattern);
     case TrustedHeader::Test::Has:

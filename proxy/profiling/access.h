@@ -16,8 +16,8 @@
 
 namespace flamegate::proxy {
 
-// Rights that a signed token carries: one in this request, or the one that opened its session. The caller
-// has checked signature, time, host and revocation.
+// Rights that a signed token carries: one in this request, or the one that opened its session. The
+// caller has checked signature, time, host and revocation.
 struct TokenGrant {
   agent::Rights rights;
   std::string_view holder;
@@ -33,8 +33,8 @@ struct AccessFacts {
   TimePoint now;
 };
 
-// A password that only verifyPassword() on another thread can judge. The caller notes the outcome in the
-// PasswordCache and asks the rules again.
+// A password that only verifyPassword() on another thread can judge. The caller notes the outcome
+// in the PasswordCache and asks the rules again.
 struct PendingPassword {
   BasicCredential credential;
   std::string hash;
@@ -43,13 +43,13 @@ struct PendingPassword {
 
 struct AccessResult {
   agent::Rights rights;
-  std::string holder;       // the token's holder or the user's name, where one decided
-  bool by_user = false;     // Basic credentials decided: they leave the request
+  std::string holder;    // the token's holder or the user's name, where one decided
+  bool by_user = false;  // Basic credentials decided: they leave the request
   std::optional<PendingPassword> pending;  // not decided yet; rights are none
 };
 
-// Which Hosts are known to be ours, against DNS rebinding: names in routes and public_url; literals and
-// localhost always are. Immutable.
+// Which Hosts are known to be ours, against DNS rebinding: names in routes and public_url; literals
+// and localhost always are. Immutable.
 class KnownHosts {
  public:
   explicit KnownHosts(const config::Config& config);
@@ -61,9 +61,9 @@ class KnownHosts {
   std::vector<config::HostPattern> patterns_;
 };
 
-// The rules of one policy, compiled. Tried top to bottom; the first whose conditions all hold decides.
-// Rights that rest on address, certificate or user need a known Host and, when Sec-Fetch-Site is sent,
-// one of `none` and `same-origin`: otherwise such a rule does not hold.
+// The rules of one policy, compiled. Tried top to bottom; the first whose conditions all hold
+// decides. Rights that rest on address, certificate or user need a known Host and, when
+// Sec-Fetch-Site is sent, one of `none` and `same-origin`: otherwise such a rule does not hold.
 // Immutable. Owner: a route's policy. Thread: any.
 class AccessRules {
  public:

@@ -42,7 +42,7 @@ class AdmissionSlot {
 class Admission {
  public:
   struct Outcome {
-    AdmissionSlot slot;                  // held when admitted
+    AdmissionSlot slot;                 // held when admitted
     std::optional<SkipReason> refusal;  // Busy or Rate
   };
 

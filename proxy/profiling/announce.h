@@ -25,22 +25,22 @@ struct Announcement {
 
 struct AnnounceContext {
   const config::ProfileHeaders& headers;
-  std::string_view prefix;    // of our own pages
-  std::string_view origin;    // of absolute links; empty: links are root-relative
-  bool from_origin = false;   // the request has an Origin field
+  std::string_view prefix;   // of our own pages
+  std::string_view origin;   // of absolute links; empty: links are root-relative
+  bool from_origin = false;  // the request has an Origin field
   bool preflight = false;
 };
 
-// Adds the fields and makes the response private to this client. Nothing is touched when there is nothing
-// to announce. New values live in the arena.
+// Adds the fields and makes the response private to this client. Nothing is touched when there is
+// nothing to announce. New values live in the arena.
 void announce(ResponseHead& response, const Announcement& announcement,
               const AnnounceContext& context, Arena& arena);
 
 // Replaces every statement about caching by `private, no-store`.
 void forbidCaching(FieldList& fields);
 
-// scheme://host of absolute links: the configured one, else the request's own when its Host is known,
-// else empty.
+// scheme://host of absolute links: the configured one, else the request's own when its Host is
+// known, else empty.
 std::string linkOrigin(const std::optional<std::string>& public_url, std::string_view authority,
                        bool secure, bool known_host);
 

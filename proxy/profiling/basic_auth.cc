@@ -1,9 +1,9 @@
 #include "proxy/profiling/basic_auth.h"
 
-#include <crypt.h>
-
 #include <algorithm>
 #include <memory>
+
+#include <crypt.h>
 
 #include "proxy/base/strings.h"
 
@@ -17,8 +17,7 @@ constexpr Duration kFailureWindow = std::chrono::seconds(1);
 
 std::optional<BasicCredential> parseBasic(std::string_view authorization) {
   constexpr std::string_view kScheme = "basic ";
-  if (authorization.size() > kCredentialBytesMax ||
-      !startsWithIgnoreCase(authorization, kScheme)) {
+  if (authorization.size() > kCredentialBytesMax || !startsWithIgnoreCase(authorization, kScheme)) {
     return std::nullopt;
   }
   const auto text = fromBase64(trimBlanks(authorization.substr(kScheme.size())));

@@ -25,13 +25,13 @@ struct BasicCredential {
 // Of an Authorization value (RFC 7617 §2); nothing when it is another scheme or malformed.
 std::optional<BasicCredential> parseBasic(std::string_view authorization);
 
-// Whether the password belongs to the crypt(5) hash. Takes a quarter of a second of processor time with
-// bcrypt, by design: never on a worker's thread. Thread: any.
+// Whether the password belongs to the crypt(5) hash. Takes a quarter of a second of processor time
+// with bcrypt, by design: never on a worker's thread. Thread: any.
 bool verifyPassword(const std::string& password, const std::string& hash);
 
-// What is known about passwords without computing a hash again: good ones for 5 minutes, and how many
-// an address has had tried in vain within the last second. Passwords are kept as a keyed hash only.
-// Owner: the process. Thread: any.
+// What is known about passwords without computing a hash again: good ones for 5 minutes, and how
+// many an address has had tried in vain within the last second. Passwords are kept as a keyed hash
+// only. Owner: the process. Thread: any.
 class PasswordCache {
  public:
   static constexpr Duration kGoodFor = std::chrono::minutes(5);
@@ -42,8 +42,8 @@ class PasswordCache {
 
   // Whether this password was found to belong to `hash` within the last five minutes.
   bool isKnownGood(const BasicCredential& credential, std::string_view hash, TimePoint now) const;
-  // Whether an address may have another password tried at present. A try counts as failed until note()
-  // says otherwise, so that many at once are not more than many in a row.
+  // Whether an address may have another password tried at present. A try counts as failed until
+  // note() says otherwise, so that many at once are not more than many in a row.
   bool beginTry(const config::IpBytes& address, TimePoint now);
   // The outcome of verifyPassword() after beginTry().
   void note(const BasicCredential& credential, std::string_view hash,

@@ -20,9 +20,12 @@ constexpr std::array<std::string_view, 12> kSecretWords = {
 
 agent::Mode toMode(config::SampleMode mode) {
   switch (mode) {
-    case config::SampleMode::Wall: return agent::Mode::Wall;
-    case config::SampleMode::Cpu: return agent::Mode::Cpu;
-    case config::SampleMode::Both: return agent::Mode::Both;
+    case config::SampleMode::Wall:
+      return agent::Mode::Wall;
+    case config::SampleMode::Cpu:
+      return agent::Mode::Cpu;
+    case config::SampleMode::Both:
+      return agent::Mode::Both;
   }
   return agent::Mode::Wall;
 }
@@ -75,16 +78,16 @@ std::string recordedPath(std::string_view target, bool keep_query) {
   std::string path(target.substr(0, mark));
   if (!keep_query || mark == std::string_view::npos) return path;
   char separator = '?';
-  forEachPair(target.substr(mark + 1), [&path, &separator](std::string_view pair,
-                                                           std::string_view name,
-                                                           std::string_view value) {
-    path.push_back(std::exchange(separator, '&'));
-    if (!value.empty() && namesSecret(name)) {
-      path.append(name).append("=").append(kMasked);
-    } else {
-      path.append(pair);
-    }
-  });
+  forEachPair(
+      target.substr(mark + 1),
+      [&path, &separator](std::string_view pair, std::string_view name, std::string_view value) {
+        path.push_back(std::exchange(separator, '&'));
+        if (!value.empty() && namesSecret(name)) {
+          path.append(name).append("=").append(kMasked);
+        } else {
+          path.append(pair);
+        }
+      });
   return path;
 }
 
@@ -129,8 +132,7 @@ void Capture::onResponseHead(const FieldList& response) {
 }
 
 Announcement Capture::announcement() const {
-  const bool begun =
-      armed_ || local_reply_ || (ack_ && ack_->state == agent::AckState::Started);
+  const bool begun = armed_ || local_reply_ || (ack_ && ack_->state == agent::AckState::Started);
   if (begun && !refusal_) {
     if (!asked_ && !view_) return {};
     return {record_.id, std::nullopt, !asked_};

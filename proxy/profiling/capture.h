@@ -34,21 +34,21 @@ CaptureOptions effectiveOptions(const config::ProfileDefaults& defaults,
 // The only acknowledgement with this id among the fields of a response; nothing when there are two.
 std::optional<agent::Ack> findAck(const FieldList& response, const agent::ProfileId& id);
 
-// What to add to later `ts` for an endpoint whose agent's clock showed `agent_ms` while ours went from
-// `sent_ms` to `received_ms`; 0 when it is within a second of the middle.
+// What to add to later `ts` for an endpoint whose agent's clock showed `agent_ms` while ours went
+// from `sent_ms` to `received_ms`; 0 when it is within a second of the middle.
 int64_t clockCorrection(uint64_t agent_ms, int64_t sent_ms, int64_t received_ms);
 
-// The path that is recorded: without a query, or with one whose secrets are masked. Tokens of ours never
-// show.
+// The path that is recorded: without a query, or with one whose secrets are masked. Tokens of ours
+// never show.
 std::string recordedPath(std::string_view target, bool keep_query);
 
-// Collects what happens to a profiled request. Nothing here can fail the request: what goes wrong is an
-// outcome in the record.
-// Owner: its exchange. Thread: the exchange's loop. Ends: with the exchange; the slot is then free again.
+// Collects what happens to a profiled request. Nothing here can fail the request: what goes wrong
+// is an outcome in the record. Owner: its exchange. Thread: the exchange's loop. Ends: with the
+// exchange; the slot is then free again.
 class Capture {
  public:
-  // `asked`: the client asked for it and is told why when there is no profile. Otherwise a campaign or a
-  // slow rule did, and only a client that may `view` is told the id.
+  // `asked`: the client asked for it and is told why when there is no profile. Otherwise a campaign
+  // or a slow rule did, and only a client that may `view` is told the id.
   Capture(const agent::ProfileId& id, agent::TriggerKind kind, bool asked, bool view,
           const CaptureOptions& options, AdmissionSlot slot);
 
@@ -56,12 +56,12 @@ class Capture {
   const CaptureOptions& options() const { return options_; }
   bool asked() const { return asked_; }
 
-  // A request head that may have been read is sent again: under another id, as the agent may know the
-  // first one. Acknowledgements of the first no longer count.
+  // A request head that may have been read is sent again: under another id, as the agent may know
+  // the first one. Acknowledgements of the first no longer count.
   void renew(const agent::ProfileId& id);
 
-  // The value of Flamegate-Profile for this method; `now_ms` is our clock plus the endpoint's correction.
-  // The record then names the service and the secrets whose uploads are accepted.
+  // The value of Flamegate-Profile for this method; `now_ms` is our clock plus the endpoint's
+  // correction. The record then names the service and the secrets whose uploads are accepted.
   std::string requestHeader(std::string_view service, std::string_view method,
                             const agent::KeyRing& keys, int64_t now_ms);
 
@@ -69,7 +69,8 @@ class Capture {
   void onResponseHead(const FieldList& response);
   // A sidecar records this request.
   void onArmed() { armed_ = true; }
-  // The proxy answers by itself although the head was forwarded (502, 504): the agent may have begun.
+  // The proxy answers by itself although the head was forwarded (502, 504): the agent may have
+  // begun.
   void onLocalReply() { local_reply_ = true; }
   // The request never reached an agent.
   void onRefused(SkipReason reason) { refusal_ = reason; }

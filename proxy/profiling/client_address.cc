@@ -20,8 +20,8 @@ bool relaysForOthers(const FieldList& fields) {
          fields.has(HeaderId::XRealIp) || fields.has(HeaderId::Via);
 }
 
-// The address of the first hop, counted from the right end of `list`, that is not trusted. `hop` is the
-// last trusted one so far. False when the walk has ended.
+// The address of the first hop, counted from the right end of `list`, that is not trusted. `hop` is
+// the last trusted one so far. False when the walk has ended.
 bool walkList(std::string_view list, std::span<const Cidr> trusted, std::optional<IpBytes>& hop) {
   while (true) {
     const size_t comma = list.rfind(',');
@@ -48,7 +48,8 @@ std::optional<IpBytes> parseForwardedAddress(std::string_view element) {
     const size_t end = element.find(']');
     if (end == std::string_view::npos) return std::nullopt;
     const std::string_view rest = element.substr(end + 1);
-    if (!rest.empty() && (rest.front() != ':' || !parseDecimal(rest.substr(1)))) return std::nullopt;
+    if (!rest.empty() && (rest.front() != ':' || !parseDecimal(rest.substr(1))))
+      return std::nullopt;
     return config::parseIp(element.substr(1, end - 1));
   }
   const size_t colon = element.find(':');

@@ -14,17 +14,18 @@ namespace flamegate::proxy {
 struct ClientAddress {
   std::optional<config::IpBytes> ip;  // absent: not known, or a unix-domain peer
   bool unix_peer = false;
-  bool peer_trusted = false;  // the peer itself is a trusted proxy: its fields about the client count
-  bool loopback() const;      // the known address is the machine's own
+  bool peer_trusted =
+      false;              // the peer itself is a trusted proxy: its fields about the client count
+  bool loopback() const;  // the known address is the machine's own
 };
 
-// `peer` is the address of the connection (or of a PROXY line), absent for a unix-domain peer. Behind a
-// trusted peer X-Forwarded-For is walked from its right end to the first address that is not trusted;
-// an entry that is no address ends the walk, and the client is not known.
+// `peer` is the address of the connection (or of a PROXY line), absent for a unix-domain peer.
+// Behind a trusted peer X-Forwarded-For is walked from its right end to the first address that is
+// not trusted; an entry that is no address ends the walk, and the client is not known.
 //
-// A peer that relays for others without saying for whom has no known address: one on loopback that is
-// not trusted but sends Forwarded, X-Forwarded-For, X-Real-IP or Via (a tunnel, another proxy on this
-// machine), and a trusted one that sends these without X-Forwarded-For.
+// A peer that relays for others without saying for whom has no known address: one on loopback that
+// is not trusted but sends Forwarded, X-Forwarded-For, X-Real-IP or Via (a tunnel, another proxy on
+// this machine), and a trusted one that sends these without X-Forwarded-For.
 ClientAddress findClientAddress(std::optional<config::IpBytes> peer,
                                 std::span<const config::Cidr> trusted_proxies,
                                 const FieldList& fields);

@@ -18,8 +18,8 @@ constexpr uint8_t kTokenBit = 2;
 #ifdef __SSE2__
 __m128i load(const char* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
 
-// Wherever `flameg` begins, its bytes 4 and 5 (`eg`) or 3 and 4 (`me`) fill a 16-bit lane. These two differ
-// in two bits only, so that one comparison without those bits finds both.
+// Wherever `flameg` begins, its bytes 4 and 5 (`eg`) or 3 and 4 (`me`) fill a 16-bit lane. These
+// two differ in two bits only, so that one comparison without those bits finds both.
 __m128i flamegLanes(const char* at) {
   const __m128i common_bits = _mm_set1_epi16(static_cast<short>(0xfdf7));
   const __m128i common = _mm_set1_epi16(0x6565);
@@ -35,8 +35,8 @@ __m128i suspicion(const char* at) {
   return _mm_or_si128(flamegLanes(at), _mm_cmpeq_epi8(load(at), _mm_set1_epi8('%')));
 }
 
-// For 16 bytes and more. The last block may overlap the one before it; `flameg` lies in whole lanes of one
-// of the two whatever the parity of the overlap.
+// For 16 bytes and more. The last block may overlap the one before it; `flameg` lies in whole lanes
+// of one of the two whatever the parity of the overlap.
 template <bool escapes>
 bool isSuspicious(std::string_view text) {
   const char* at = text.data();
@@ -153,7 +153,8 @@ bool MarkScanner::mayEndName(const char* at, const char* end) const {
 
 bool MarkScanner::mayHoldPair(std::string_view target) const {
 #ifdef __SSE2__
-  if (target.size() >= 17 && !mayEndName(target.data(), target.data() + target.size())) return false;
+  if (target.size() >= 17 && !mayEndName(target.data(), target.data() + target.size()))
+    return false;
 #endif
   const char* const begin = target.data();
   const char* const end = begin + target.size();
@@ -173,7 +174,7 @@ bool MarkScanner::mayBeMarked(const RequestHead& head) const {
   for (const Field& field : fields) {
     if (!isRead(field.id())) continue;
     const std::string_view value = field.value();
-    if (field.id() == HeaderId::Cookie ? mayHoldCookie(value)
+    if (field.id() == HeaderId::Cookie    ? mayHoldCookie(value)
         : field.id() == HeaderId::Referer ? referer_ && mayHoldValue(value)
                                           : mayBearToken(value)) {
       return true;

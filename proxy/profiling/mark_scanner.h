@@ -10,11 +10,11 @@
 
 namespace flamegate::proxy {
 
-// Says "no" only to requests without any mark: no trigger, no session or off cookie, no token. "Yes" is
-// a guess that trigger.h and carriers.h then check byte by byte, so it may be wrong, at the price of
-// that look. A request without marks costs 5 to 12 instructions per 16 bytes of target, Referer and Cookie
-// and 9 a field: some 350 for a browser's request.
-// Immutable. Owner: a route's policy. Thread: any.
+// Says "no" only to requests without any mark: no trigger, no session or off cookie, no token.
+// "Yes" is a guess that trigger.h and carriers.h then check byte by byte, so it may be wrong, at
+// the price of that look. A request without marks costs 5 to 12 instructions per 16 bytes of
+// target, Referer and Cookie and 9 a field: some 350 for a browser's request. Immutable. Owner: a
+// route's policy. Thread: any.
 class MarkScanner {
  public:
   explicit MarkScanner(const config::Trigger& trigger);
@@ -31,7 +31,8 @@ class MarkScanner {
   // Whether a name could end in the text at all: a cheaper question, for most targets the last.
   bool mayEndName(const char* at, const char* end) const;
 
-  // One bit a pair name: the bytes with which the name can end as written, escaped or not, before `=`.
+  // One bit a pair name: the bytes with which the name can end as written, escaped or not, before
+  // `=`.
   std::array<uint8_t, 256> last_{};
   std::array<uint8_t, 256> before_{};
   char trigger_end_ = '=';  // last byte of the trigger's name; a second `=` never ends one

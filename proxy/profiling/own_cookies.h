@@ -43,8 +43,8 @@ std::optional<std::string_view> findSessionId(std::string_view name, std::string
 
 OwnCookies readOwnCookies(const FieldList& fields, const agent::SessionKeyRing& keys);
 
-// Cuts session cookies that we signed from the Cookie fields; a field that held nothing else goes. The
-// other cookies keep their bytes and order. New values live in the arena.
+// Cuts session cookies that we signed from the Cookie fields; a field that held nothing else goes.
+// The other cookies keep their bytes and order. New values live in the arena.
 void cutSessionCookies(FieldList& fields, const agent::SessionKeyRing& keys, Arena& arena);
 
 // Set-Cookie values that switch profiling off for a client for 24 hours, and on again.

@@ -31,8 +31,8 @@ struct QueryMarks {
   OptionOverrides options;
 };
 
-// Calls `each(pair, name, value)` for the pairs of a query, as written: split at `&` only, the name up
-// to the first `=`. Without `=` the value is empty.
+// Calls `each(pair, name, value)` for the pairs of a query, as written: split at `&` only, the name
+// up to the first `=`. Without `=` the value is empty.
 template <typename Each>
 void forEachPair(std::string_view query, Each each) {
   while (true) {

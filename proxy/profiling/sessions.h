@@ -18,8 +18,8 @@ namespace flamegate::proxy {
 struct SessionGrant {
   agent::Rights rights;
   std::string holder;
-  std::string jti;   // the session ends with the token's revocation
-  std::string host;  // in lower case; empty: any
+  std::string jti;           // the session ends with the token's revocation
+  std::string host;          // in lower case; empty: any
   int64_t expires_at_s = 0;  // Unix time
 };
 
@@ -29,9 +29,9 @@ struct SessionView {
   std::optional<SessionGrant> grant;  // absent: the client's own rights count
 };
 
-// All sessions of the process. The cookie proves that an id is ours; what it may do is kept here, so that
-// DELETE ends a session and its budget is exact over all workers.
-// Owner: the process. Thread: any.
+// All sessions of the process. The cookie proves that an id is ours; what it may do is kept here,
+// so that DELETE ends a session and its budget is exact over all workers. Owner: the process.
+// Thread: any.
 class SessionTable {
  public:
   static constexpr size_t kSessionsMax = 10'000;

@@ -1,5 +1,5 @@
-// Where a request can carry a signed token: `Authorization: Bearer fg1.…`, `Flamegate-Token: …` and the
-// query pair `fgtoken=…`. The same rule for each of them.
+// Where a request can carry a signed token: `Authorization: Bearer fg1.…`, `Flamegate-Token: …` and
+// the query pair `fgtoken=…`. The same rule for each of them.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ struct CarriedToken {
 
 CarriedToken readToken(const RequestHead& head, int64_t now_s, const agent::SessionKeyRing& keys);
 
-// Removes every Authorization field whose token we signed, used or not, expired or not. Flamegate-Token
-// leaves with all private fields, and the query pair by cleanTarget().
+// Removes every Authorization field whose token we signed, used or not, expired or not.
+// Flamegate-Token leaves with all private fields, and the query pair by cleanTarget().
 void removeTokenFields(FieldList& fields, const agent::SessionKeyRing& keys);
 
 // Whether a query pair holds a token that we signed.

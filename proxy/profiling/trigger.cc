@@ -93,8 +93,8 @@ struct HostPort {
 };
 HostPort splitAuthority(std::string_view authority) {
   const size_t colon = authority.rfind(':');
-  const bool inside_literal = authority.find(']') != std::string_view::npos &&
-                              authority.find(']') > colon;
+  const bool inside_literal =
+      authority.find(']') != std::string_view::npos && authority.find(']') > colon;
   if (colon == std::string_view::npos || inside_literal) return {authority, {}};
   return {authority.substr(0, colon), authority.substr(colon + 1)};
 }
@@ -206,12 +206,12 @@ std::optional<std::string> cleanTarget(std::string_view target, const Decision& 
                                        const agent::SessionKeyRing& keys) {
   std::optional<std::string> cleaned;
   if (decision.path) cleaned = withoutPathMarks(target);
-  auto dropped = dropPairs(cleaned ? *cleaned : target, [&](std::string_view name,
-                                                             std::string_view value) {
-    if (isOwnTokenPair(name, value, keys)) return true;
-    return decision.strip && trigger.query &&
-           (isTriggerPair(name, value, *trigger.query) || isOptionName(name));
-  });
+  auto dropped =
+      dropPairs(cleaned ? *cleaned : target, [&](std::string_view name, std::string_view value) {
+        if (isOwnTokenPair(name, value, keys)) return true;
+        return decision.strip && trigger.query &&
+               (isTriggerPair(name, value, *trigger.query) || isOptionName(name));
+      });
   return dropped ? dropped : cleaned;
 }
 

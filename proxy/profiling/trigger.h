@@ -1,7 +1,7 @@
 // Whether a request asks to be profiled: pure decisions over its head.
 //
-// The order of use: MarkScanner says whether to look at all; findMarks() reads what the client wrote;
-// access.h says what the client may do; decide() puts both together.
+// The order of use: MarkScanner says whether to look at all; findMarks() reads what the client
+// wrote; access.h says what the client may do; decide() puts both together.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,8 @@ struct TriggerContext {
   const agent::SessionKeyRing& keys;
 };
 
-// Everything in a head that concerns the profiler, whoever may have written it. Views point into the head.
+// Everything in a head that concerns the profiler, whoever may have written it. Views point into
+// the head.
 struct Marks {
   QueryMarks query;
   bool header = false;                     // X-Rack-Mini-Profiler
@@ -61,26 +62,26 @@ struct Decision {
   Action action = Action::Pass;
   agent::TriggerKind kind = agent::TriggerKind::Query;  // with Profile, and with a skip reason
   OptionOverrides options;                              // with Profile
-  std::optional<PathActions> path;        // a path segment is there and has to leave the path
-  std::optional<SkipReason> skip;         // the client asked, and this is why it gets no profile
-  bool show_profile = false;              // pp=flamegraph: the answer becomes a 303 to the viewer
-  bool barred = false;                    // pp=skip: not even by a campaign
-  bool strip = false;                     // the trigger's pairs leave the query
-  std::optional<bool> off_cookie;         // set (true) or clear (false) the off cookie
+  std::optional<PathActions> path;  // a path segment is there and has to leave the path
+  std::optional<SkipReason> skip;   // the client asked, and this is why it gets no profile
+  bool show_profile = false;        // pp=flamegraph: the answer becomes a 303 to the viewer
+  bool barred = false;              // pp=skip: not even by a campaign
+  bool strip = false;               // the trigger's pairs leave the query
+  std::optional<bool> off_cookie;   // set (true) or clear (false) the off cookie
 };
 
 // Without the right to trigger nothing is done at all.
 Decision decide(const Marks& marks, agent::Rights rights, SessionState session, bool strip);
 
-// The target that the application and the router see: without the path segment (when `decision.path`),
-// without the trigger's pairs (when `decision.strip`) and without tokens of ours. Nothing when it stays
-// as it is.
+// The target that the application and the router see: without the path segment (when
+// `decision.path`), without the trigger's pairs (when `decision.strip`) and without tokens of ours.
+// Nothing when it stays as it is.
 std::optional<std::string> cleanTarget(std::string_view target, const Decision& decision,
                                        const config::Trigger& trigger,
                                        const agent::SessionKeyRing& keys);
 
-// Whether an absolute http(s) URL without userinfo is of the origin `authority`; its scheme must be ours
-// where that is known. Gives its path and query.
+// Whether an absolute http(s) URL without userinfo is of the origin `authority`; its scheme must be
+// ours where that is known. Gives its path and query.
 struct UrlTail {
   std::string_view path;
   std::string_view query;

@@ -1,8 +1,8 @@
 #include "agent-protocol/wire/capture_record.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "agent-protocol/wire/json_fields.h"
 
@@ -55,8 +55,9 @@ TEST(CaptureRecord, RoundTripsWhenSparse) {
 }
 
 TEST(CaptureRecord, NamesEveryTrigger) {
-  for (auto kind : {TriggerKind::Query, TriggerKind::Header, TriggerKind::Referer, TriggerKind::Session,
-                    TriggerKind::Campaign, TriggerKind::Path, TriggerKind::Slow}) {
+  for (auto kind :
+       {TriggerKind::Query, TriggerKind::Header, TriggerKind::Referer, TriggerKind::Session,
+        TriggerKind::Campaign, TriggerKind::Path, TriggerKind::Slow}) {
     EXPECT_EQ(parseTriggerKind(triggerKindName(kind)), kind);
   }
   EXPECT_FALSE(parseTriggerKind("Query"));
@@ -81,9 +82,10 @@ TEST(CaptureRecord, CutsAndCleansWhatClientsSent) {
 
 TEST(CaptureRecord, StaysUnderItsLineLimitAtWorst) {
   CaptureRecord record = fullRecord();
-  for (std::string* text : {&record.method, &record.path, &record.site, &record.endpoint, &record.route,
-                            &record.service, &record.skipped, &record.failure, &record.campaign,
-                            &record.pageview, &record.ack->agent, &record.ack->runtime}) {
+  for (std::string* text :
+       {&record.method, &record.path, &record.site, &record.endpoint, &record.route,
+        &record.service, &record.skipped, &record.failure, &record.campaign, &record.pageview,
+        &record.ack->agent, &record.ack->runtime}) {
     *text = std::string(10000, '\x01');
   }
   record.changes.assign(100, std::string(1000, '\x01'));
@@ -96,13 +98,15 @@ TEST(CaptureRecord, RefusesWhatIsNoRecord) {
   for (size_t size = 0; size < good.size(); ++size) {
     EXPECT_FALSE(parseCaptureRecord(std::string_view(good).substr(0, size)));
   }
-  const std::string start = R"({"id":"mgj6k3cw0abcdefghij4","phase":"end","trigger":"query","mode":"wall")";
+  const std::string start =
+      R"({"id":"mgj6k3cw0abcdefghij4","phase":"end","trigger":"query","mode":"wall")";
   EXPECT_TRUE(parseCaptureRecord(start + "}"));
   EXPECT_TRUE(parseCaptureRecord(start + R"(,"new":[{}]})"));
-  for (const char* more : {R"(,"status":"200"})", R"(,"status":-1})", R"(,"path":7})", R"(,"kids":"x"})",
-                           R"(,"kids":["a","b","c","d","e"]})", R"(,"ack":{}})", R"(,"ack":{"state":"ok"}})",
-                           R"(,"phases_us":[]})", R"(,"phases_us":{"queue":"1"}})", R"(,"ignore_gc":1})",
-                           R"(,"mode":"heap"})", R"(,"phase":"middle"})"}) {
+  for (const char* more :
+       {R"(,"status":"200"})", R"(,"status":-1})", R"(,"path":7})", R"(,"kids":"x"})",
+        R"(,"kids":["a","b","c","d","e"]})", R"(,"ack":{}})", R"(,"ack":{"state":"ok"}})",
+        R"(,"phases_us":[]})", R"(,"phases_us":{"queue":"1"}})", R"(,"ignore_gc":1})",
+        R"(,"mode":"heap"})", R"(,"phase":"middle"})"}) {
     EXPECT_FALSE(parseCaptureRecord(start + more)) << more;
   }
   EXPECT_FALSE(parseCaptureRecord(start + ",\"path\":\"" + std::string(2049, 'p') + "\"}"));
@@ -112,13 +116,17 @@ TEST(CaptureRecord, RefusesWhatIsNoRecord) {
 TEST(CleanText, KeepsUtf8AndEscapesTheRest) {
   EXPECT_EQ(cleanText("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x94\xa5", 64),
             "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x94\xa5");
-  EXPECT_EQ(cleanText("\xc0\xaf", 64), "%C0%AF");          // overlong
-  EXPECT_EQ(cleanText("\xed\xa0\x80", 64), "%ED%A0%80");   // surrogate
+  EXPECT_EQ(cleanText("\xc0\xaf", 64), "%C0%AF");         // overlong
+  EXPECT_EQ(cleanText("\xed\xa0\x80", 64), "%ED%A0%80");  // surrogate
   EXPECT_EQ(cleanText("\xf4\x90\x80\x80", 64), "%F4%90%80%80");
-  EXPECT_EQ(cleanText("\xe2\x82", 64), "%E2%82");          // cut short
+  EXPECT_EQ(cleanText("\xe2\x82", 64), "%E2%82");  // cut short
   EXPECT_EQ(cleanText("12345678", 8), "12345678");
   EXPECT_EQ(cleanText("123456789", 8), "12345\xe2\x80\xa6");
-  EXPECT_EQ(cleanText("1234\xc3\xbc" "789", 8), "1234\xe2\x80\xa6") << "never cuts a character";
+  EXPECT_EQ(cleanText("1234\xc3\xbc"
+                      "789",
+                      8),
+            "1234\xe2\x80\xa6")
+      << "never cuts a character";
 }
 
 }  // namespace

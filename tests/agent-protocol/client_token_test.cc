@@ -1,9 +1,9 @@
 #include "agent-protocol/token/client_token.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "agent-protocol/token/rights.h"
 
@@ -24,8 +24,7 @@ class ClientToken : public testing::Test {
   // Signed by us, whatever the JSON.
   std::string mintJson(const std::string& json) const {
     const std::string payload = proxy::toBase64Url(json);
-    const auto mac =
-        proxy::hmacSha256(proxy::asView(keys_.current().token), "FG1-TOK\n" + payload);
+    const auto mac = proxy::hmacSha256(proxy::asView(keys_.current().token), "FG1-TOK\n" + payload);
     return "fg1." + payload + "." + proxy::toBase64Url(proxy::asView(mac));
   }
   TokenState state(std::string_view token, std::string_view host = "shop.example.com",
@@ -75,7 +74,8 @@ TEST_F(ClientToken, IsForeignWhenAnyByteIsChanged) {
     EXPECT_EQ(state(changed), TokenState::Foreign) << i;
     EXPECT_EQ(state(std::string_view(token).substr(0, i)), TokenState::Foreign) << i;
   }
-  for (const std::string& near : {token + "A", token + " ", " " + token, token + "=", token + "." + token}) {
+  for (const std::string& near :
+       {token + "A", token + " ", " " + token, token + "=", token + "." + token}) {
     EXPECT_EQ(state(near), TokenState::Foreign);
   }
   EXPECT_EQ(state(std::string(1 << 20, 'f')), TokenState::Foreign);
@@ -85,16 +85,19 @@ TEST_F(ClientToken, IsForeignWhenAnyByteIsChanged) {
 TEST_F(ClientToken, OutlivesOneRotationOfTheSecret) {
   const std::string token = mint();
   const auto fresh = SessionKeys::derive("another session secret of 32 bytes or more");
-  EXPECT_EQ(checkToken(token, "x", kNow, SessionKeyRing(fresh, keys_.current())).state, TokenState::Good);
+  EXPECT_EQ(checkToken(token, "x", kNow, SessionKeyRing(fresh, keys_.current())).state,
+            TokenState::Good);
   EXPECT_EQ(checkToken(token, "x", kNow, SessionKeyRing(fresh)).state, TokenState::Foreign);
 }
 
 TEST_F(ClientToken, MayBeWrittenByScripts) {
   const std::string kid = keys_.current().kid;
   const std::string times = R"("iat":1760000000,"exp":1760003600,"jti":"j1")";
-  EXPECT_EQ(state(mintJson("{\"kid\":\"" + kid + R"(","allow":"trigger,view",)" + times + "}")), TokenState::Good);
-  EXPECT_EQ(state(mintJson("{\"kid\":\"" + kid + R"(","allow":["trigger"],"extra":1,)" + times + "}")),
+  EXPECT_EQ(state(mintJson("{\"kid\":\"" + kid + R"(","allow":"trigger,view",)" + times + "}")),
             TokenState::Good);
+  EXPECT_EQ(
+      state(mintJson("{\"kid\":\"" + kid + R"(","allow":["trigger"],"extra":1,)" + times + "}")),
+      TokenState::Good);
 }
 
 TEST_F(ClientToken, IsInvalidWithUnusableClaims) {
@@ -108,14 +111,16 @@ TEST_F(ClientToken, IsInvalidWithUnusableClaims) {
     return text + "}";
   };
   ASSERT_EQ(state(mintJson(join({kid, allow, times, jti}))), TokenState::Good);
-  for (const std::string& bad : {
-           std::string("[]"), join({allow, times, jti}), join({kid, times, jti}), join({kid, allow, jti}),
-           join({kid, allow, times}), join({"\"kid\":\"00000000\"", allow, times, jti}),
-           join({kid, R"("allow":["root"])", times, jti}), join({kid, R"("allow":[1])", times, jti}),
-           join({kid, R"("allow":7)", times, jti}), join({kid, allow, times, R"("jti":"")"}),
-           join({kid, allow, R"("iat":1760000000,"exp":1760000000)", jti}),
-           join({kid, allow, R"("iat":1760000000,"exp":1760604801)", jti}),
-           join({kid, allow, R"("iat":-1,"exp":3600)", jti}), join({kid, allow, times, jti, R"("host":1)"})}) {
+  for (const std::string& bad :
+       {std::string("[]"), join({allow, times, jti}), join({kid, times, jti}),
+        join({kid, allow, jti}), join({kid, allow, times}),
+        join({"\"kid\":\"00000000\"", allow, times, jti}),
+        join({kid, R"("allow":["root"])", times, jti}), join({kid, R"("allow":[1])", times, jti}),
+        join({kid, R"("allow":7)", times, jti}), join({kid, allow, times, R"("jti":"")"}),
+        join({kid, allow, R"("iat":1760000000,"exp":1760000000)", jti}),
+        join({kid, allow, R"("iat":1760000000,"exp":1760604801)", jti}),
+        join({kid, allow, R"("iat":-1,"exp":3600)", jti}),
+        join({kid, allow, times, jti, R"("host":1)"})}) {
     const std::string token = mintJson(bad);
     EXPECT_EQ(state(token), TokenState::Invalid) << bad;
     EXPECT_TRUE(checkToken(token, "", kNow, keys_).genuine());

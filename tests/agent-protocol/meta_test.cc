@@ -1,8 +1,8 @@
 #include "agent-protocol/wire/meta.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "proxy/base/encoding.h"
 
@@ -18,7 +18,9 @@ TEST(Meta, IsEmptyWhenAbsent) { EXPECT_EQ(*parseMeta(""), UploadMeta()); }
 TEST(Meta, RoundTrips) {
   UploadMeta meta;
   meta.agent = "node/1.0";
-  meta.host = "w\xc3\xa9" "b";
+  meta.host =
+      "w\xc3\xa9"
+      "b";
   meta.route = "/orders/{id}";
   meta.pid = 1;
   meta.start_unix_ns = 1760000000000000000;
@@ -35,9 +37,10 @@ TEST(Meta, IgnoresUnknownMembersAndCutsFractions) {
 }
 
 TEST(Meta, RefusesWhatIsNoObjectOfItsKind) {
-  for (const char* text : {"", "[]", "1", "null", "{", R"({"pid":"1"})", R"({"pid":-1})", R"({"agent":1})",
-                           R"({"ticks":[]})", R"({"ticks":{"taken":"x"}})", R"({"truncated":1})",
-                           R"({"period_us":1e300})", "{\"agent\":\"\xff\"}"}) {
+  for (const char* text :
+       {"", "[]", "1", "null", "{", R"({"pid":"1"})", R"({"pid":-1})", R"({"agent":1})",
+        R"({"ticks":[]})", R"({"ticks":{"taken":"x"}})", R"({"truncated":1})",
+        R"({"period_us":1e300})", "{\"agent\":\"\xff\"}"}) {
     EXPECT_FALSE(parseJson(text) && *text != '\0') << text;
   }
   EXPECT_FALSE(parseMeta("!!!!"));

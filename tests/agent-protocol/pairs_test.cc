@@ -1,9 +1,9 @@
 #include "agent-protocol/wire/pairs.h"
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "agent-protocol/wire/ack.h"
 #include "agent-protocol/wire/request_header.h"
@@ -27,8 +27,8 @@ TEST(Pairs, FindsKeysInAnyOrderAndLeavesAbsentOnesEmpty) {
 
 TEST(Pairs, RefusesWhatIsNoListOfPairs) {
   Values values;
-  for (std::string_view text : {"", ";", "a=1;", ";a=1", "a=1;;b=2", "a", "=1", "a=1;a=2", "a=1; b=2",
-                                "a=1\t", "a=\x80", "a=1\n"}) {
+  for (std::string_view text : {"", ";", "a=1;", ";a=1", "a=1;;b=2", "a", "=1", "a=1;a=2",
+                                "a=1; b=2", "a=1\t", "a=\x80", "a=1\n"}) {
     EXPECT_FALSE(splitPairs(text, kKeys, values)) << text;
   }
 }
@@ -49,8 +49,8 @@ TEST(Pairs, HasALimit) {
 TEST(Pairs, NumbersHaveOneSpelling) {
   EXPECT_EQ(parseStrictDecimal("0"), 0U);
   EXPECT_EQ(parseStrictDecimal("999999999999999"), 999999999999999U);
-  for (std::string_view text : {"", "00", "01", "+1", "-1", " 1", "1 ", "1.0", "1e3", "0x1",
-                                "1000000000000000"}) {
+  for (std::string_view text :
+       {"", "00", "01", "+1", "-1", " 1", "1 ", "1.0", "1e3", "0x1", "1000000000000000"}) {
     EXPECT_FALSE(parseStrictDecimal(text)) << text;
   }
 }
@@ -58,7 +58,8 @@ TEST(Pairs, NumbersHaveOneSpelling) {
 // Every prefix of a good field is refused or reads as the field does: nothing is read past the end.
 TEST(Pairs, PrefixesOfFieldsAreJudgedWithoutReadingOn) {
   const std::string request =
-      "v=1;id=mgj6k3cw0abcdefghij4;ts=1760000000000;ttl=10000;svc=shop;kid=7625929b;mode=wall;us=1000;"
+      "v=1;id=mgj6k3cw0abcdefghij4;ts=1760000000000;ttl=10000;svc=shop;kid=7625929b;mode=wall;us="
+      "1000;"
       "max=30000;sig=V-wcifOHlGLcu29HXpHlKw";
   for (size_t size = 0; size < request.size(); ++size) {
     const std::string copy(request, 0, size);
@@ -77,7 +78,8 @@ TEST(Upload, PathsFollowTheGrammar) {
        {"", "/", "/agent/v1/profiles/", "/agent/v1/profiles/mgj6k3cw0abcdefghij4",
         "/agent/v1/profiles/mgj6k3cw0abcdefghij4/", "/agent/v1/profiles/mgj6k3cw0abcdefghij4/1-1/",
         "/agent/v1/profiles/mgj6k3cw0abcdefghij4/1-1/2-2", "/agent/v1/profiles//1-1",
-        "/agent/v2/profiles/mgj6k3cw0abcdefghij4/1-1", "agent/v1/profiles/mgj6k3cw0abcdefghij4/1-1"}) {
+        "/agent/v2/profiles/mgj6k3cw0abcdefghij4/1-1",
+        "agent/v1/profiles/mgj6k3cw0abcdefghij4/1-1"}) {
     EXPECT_FALSE(parseUploadPath(bad)) << bad;
   }
 }
@@ -85,9 +87,9 @@ TEST(Upload, PathsFollowTheGrammar) {
 TEST(Upload, InstancesFollowTheGrammar) {
   EXPECT_EQ(parseHelloPath("/agent/v1/hello/web-1.4711_x"), "web-1.4711_x");
   EXPECT_TRUE(parseHelloPath("/agent/v1/hello/" + std::string(64, 'x')));
-  for (const std::string& bad : {std::string("/agent/v1/hello/"), std::string("/agent/v1/hello/a/b"),
-                                std::string("/agent/v1/hello/a b"),
-                                "/agent/v1/hello/" + std::string(65, 'x')}) {
+  for (const std::string& bad :
+       {std::string("/agent/v1/hello/"), std::string("/agent/v1/hello/a/b"),
+        std::string("/agent/v1/hello/a b"), "/agent/v1/hello/" + std::string(65, 'x')}) {
     EXPECT_FALSE(parseHelloPath(bad)) << bad;
   }
 }

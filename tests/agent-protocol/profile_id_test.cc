@@ -1,9 +1,9 @@
 #include "agent-protocol/wire/profile_id.h"
 
-#include <gtest/gtest.h>
-
 #include <set>
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace flamegate::agent {
 namespace {

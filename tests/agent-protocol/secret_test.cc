@@ -1,8 +1,5 @@
 #include "agent-protocol/token/secret.h"
 
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +7,9 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace flamegate::agent {
 namespace {
@@ -26,7 +26,9 @@ class SecretFile : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   std::string path(const std::string& name = "app.key") const { return (folder_ / name).string(); }
-  void write(const std::string& content) const { std::ofstream(path(), std::ios::binary) << content; }
+  void write(const std::string& content) const {
+    std::ofstream(path(), std::ios::binary) << content;
+  }
 
   fs::path folder_;
 };
@@ -36,7 +38,7 @@ TEST_F(SecretFile, IsMadeOnceWithModeAndForm) {
   ASSERT_TRUE(made);
   EXPECT_EQ(made->size(), 64U);
   EXPECT_EQ(made->find_first_not_of("0123456789abcdef"), std::string::npos);
-  struct stat info{};
+  struct stat info {};
   ASSERT_EQ(stat(path().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600U);
   EXPECT_EQ(info.st_size, 65);

@@ -1,8 +1,8 @@
 #include "agent-protocol/token/session_cookie.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace flamegate::agent {
 namespace {
@@ -46,7 +46,8 @@ TEST(SessionCookie, IsSetWithinItsLimit) {
   EXPECT_EQ(sessionSetCookie(value, minutes(15), false),
             "flamegate=" + value + "; Path=/; Max-Age=900; HttpOnly; SameSite=Lax");
   EXPECT_LE(sessionSetCookie(value, std::chrono::hours(24 * 365), true).size(), 128U);
-  EXPECT_NE(sessionSetCookie("", seconds(0), true).find("=; Path=/; Max-Age=0;"), std::string::npos);
+  EXPECT_NE(sessionSetCookie("", seconds(0), true).find("=; Path=/; Max-Age=0;"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// The C++ code yields every value of the golden vectors, which a generator in another language wrote.
-#include <gtest/gtest.h>
-
+// The C++ code yields every value of the golden vectors, which a generator in another language
+// wrote.
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "agent-protocol/token/agent_signature.h"
 #include "agent-protocol/token/keys.h"

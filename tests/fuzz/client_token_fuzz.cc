@@ -1,4 +1,5 @@
-// Tokens, session cookies and calls to control: nobody forges one, and signed nonsense is only invalid.
+// Tokens, session cookies and calls to control: nobody forges one, and signed nonsense is only
+// invalid.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Request heads made of four lines (target, Referer, Cookie, X-Forwarded-For): the fast scan misses no mark,
-// and a cleaned target asks for nothing any more.
+// Request heads made of four lines (target, Referer, Cookie, X-Forwarded-For): the fast scan misses
+// no mark, and a cleaned target asks for nothing any more.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -28,8 +28,8 @@ std::string_view takeLine(std::string_view& text) {
 }
 
 bool isMarked(const Marks& marks) {
-  return marks.query.verb != Verb::None || marks.query.contradictory || marks.referer || marks.off ||
-         marks.path || !marks.session_id.empty();
+  return marks.query.verb != Verb::None || marks.query.contradictory || marks.referer ||
+         marks.off || marks.path || !marks.session_id.empty();
 }
 
 }  // namespace
@@ -55,8 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Decision decision = decide(marks, agent::Rights::all(), SessionState::Live, true);
   if (const auto cleaned = cleanTarget(head.target, decision, trigger, kKeys)) {
     CHECK(cleaned->size() <= target.size() && cleaned->starts_with('/'));
-    const QueryMarks left = readQuery(cleaned->substr(std::min(cleaned->find('?') + 1, cleaned->size())),
-                                      *trigger.query);
+    const QueryMarks left = readQuery(
+        cleaned->substr(std::min(cleaned->find('?') + 1, cleaned->size())), *trigger.query);
     CHECK(!decision.strip || cleaned->find('?') == std::string::npos || left.verb == Verb::None);
   }
   static_cast<void>(readToken(head, 0, kKeys));

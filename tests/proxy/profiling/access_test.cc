@@ -1,9 +1,9 @@
 #include "proxy/profiling/access.h"
 
+#include <string>
+
 #include <crypt.h>
 #include <gtest/gtest.h>
-
-#include <string>
 
 #include "tests/proxy/profiling/heads.h"
 
@@ -62,8 +62,8 @@ TEST_F(AccessTest, DefaultGivesLoopbackAllAndTokensTheirOwn) {
 }
 
 TEST_F(AccessTest, FirstRuleThatHoldsDecidesAlone) {
-  const std::vector<AccessRule> rules = {{{from("10.0.0.0/8")}, kAll}, {{from("127.0.0.0/8")}, kView},
-                                         {{from("127.0.0.1")}, kAll}};
+  const std::vector<AccessRule> rules = {
+      {{from("10.0.0.0/8")}, kAll}, {{from("127.0.0.0/8")}, kView}, {{from("127.0.0.1")}, kAll}};
   EXPECT_EQ(evaluate(rules).rights, Rights(Right::View));
   EXPECT_TRUE(evaluate({{{from("127.0.0.1")}, {}}, {{from("127.0.0.1")}, kAll}}).rights.none())
       << "a rule may take everything away";
@@ -88,15 +88,16 @@ TEST_F(AccessTest, UnixPeersMatchOnlyUnix) {
 
 TEST_F(AccessTest, AmbientRightsNeedAKnownHost) {
   TestHead head;
-  for (const char* host : {"127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:80", "10.9.8.7", "localhost",
-                           "LOCALHOST:8080", "a.localhost", "shop.example.com", "Shop.Example.Com:443",
-                           "a.example.org", "a.b.example.org:1"}) {
+  for (const char* host : {"127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:80", "10.9.8.7",
+                           "localhost", "LOCALHOST:8080", "a.localhost", "shop.example.com",
+                           "Shop.Example.Com:443", "a.example.org", "a.b.example.org:1"}) {
     head.request.authority = host;
     EXPECT_EQ(evaluate(config::defaultAccess(), head).rights, Rights::all()) << host;
   }
-  for (const char* host : {"", "evil.net", "evil.net:8080", "example.org", "xexample.org", "shop.example.com.evil.net",
-                           "xshop.example.com", "localhost.evil.net", "xlocalhost", "127.0.0.1.evil.net", "1.2.3",
-                           "[::1", "::1]", "shop.example.com."}) {
+  for (const char* host :
+       {"", "evil.net", "evil.net:8080", "example.org", "xexample.org", "shop.example.com.evil.net",
+        "xshop.example.com", "localhost.evil.net", "xlocalhost", "127.0.0.1.evil.net", "1.2.3",
+        "[::1", "::1]", "shop.example.com."}) {
     head.request.authority = host;
     EXPECT_TRUE(evaluate(config::defaultAccess(), head).rights.none()) << host;
   }
@@ -107,13 +108,17 @@ TEST_F(AccessTest, AmbientRightsNeedAKnownHost) {
 
 TEST_F(AccessTest, AmbientRightsNeedAFetchOfOurOwn) {
   for (const char* site : {"none", "same-origin"}) {
-    EXPECT_EQ(evaluate(config::defaultAccess(), TestHead("/", {{"Sec-Fetch-Site", site}})).rights, Rights::all());
+    EXPECT_EQ(evaluate(config::defaultAccess(), TestHead("/", {{"Sec-Fetch-Site", site}})).rights,
+              Rights::all());
   }
   for (const char* site : {"cross-site", "same-site", "None", "", "none, none"}) {
-    EXPECT_TRUE(evaluate(config::defaultAccess(), TestHead("/", {{"Sec-Fetch-Site", site}})).rights.none()) << site;
+    EXPECT_TRUE(
+        evaluate(config::defaultAccess(), TestHead("/", {{"Sec-Fetch-Site", site}})).rights.none())
+        << site;
   }
   EXPECT_TRUE(evaluate(config::defaultAccess(),
-                       TestHead("/", {{"Sec-Fetch-Site", "none"}, {"Sec-Fetch-Site", "none"}})).rights.none());
+                       TestHead("/", {{"Sec-Fetch-Site", "none"}, {"Sec-Fetch-Site", "none"}}))
+                  .rights.none());
 }
 
 TEST_F(AccessTest, TokensCountAtAnyHostAndFromAnySite) {
@@ -137,11 +142,12 @@ TEST_F(AccessTest, HeadersCountFromTrustedProxiesOnly) {
   client_.peer_trusted = true;
   EXPECT_TRUE(allowed(has, {{"X-Auth-Groups", "developers"}}));
   EXPECT_TRUE(allowed(has, {{"X-Auth-Groups", "staff ,\tdevelopers, x"}}));
-  for (const char* value : {"", "Developers", "developer", "developers2", "dev elopers", "developers;x",
-                            "\"developers\"", "notdevelopers"}) {
+  for (const char* value : {"", "Developers", "developer", "developers2", "dev elopers",
+                            "developers;x", "\"developers\"", "notdevelopers"}) {
     EXPECT_FALSE(allowed(has, {{"X-Auth-Groups", value}})) << value;
   }
-  EXPECT_FALSE(allowed(has, {{"X-Auth-Groups", "developers"}, {"X-Auth-Groups", "developers"}})) << "two lines";
+  EXPECT_FALSE(allowed(has, {{"X-Auth-Groups", "developers"}, {"X-Auth-Groups", "developers"}}))
+      << "two lines";
   EXPECT_FALSE(allowed(has, {{"X_Auth_Groups", "developers"}}));
   EXPECT_FALSE(allowed(has, {}));
   EXPECT_TRUE(allowed(groups(HeaderTest::Equals, "a, b"), {{"X-Auth-Groups", "a, b"}}));
@@ -158,7 +164,8 @@ TEST_F(AccessTest, CertificatesMatchByTheirNames) {
     certificate_names_ = {"other", name};
     EXPECT_EQ(evaluate(rules).rights, Rights(Right::View)) << name;
   }
-  for (const char* name : {"dev.example.com", "a.b.dev.example.com", ".dev.example.com", "anndev.example.com", ""}) {
+  for (const char* name :
+       {"dev.example.com", "a.b.dev.example.com", ".dev.example.com", "anndev.example.com", ""}) {
     certificate_names_ = {name};
     EXPECT_TRUE(evaluate(rules).rights.none()) << name;
   }
@@ -168,7 +175,7 @@ class UserAccess : public AccessTest {
  protected:
   std::vector<AccessRule> rules_ = {
       {{config::BasicUser{"ops", hashOf("correct horse")}}, {.view = true, .manage = true}}};
-  TestHead good_{"/", {{"Authorization", "Basic b3BzOmNvcnJlY3QgaG9yc2U="}}};   // ops:correct horse
+  TestHead good_{"/", {{"Authorization", "Basic b3BzOmNvcnJlY3QgaG9yc2U="}}};  // ops:correct horse
   TestHead bad_{"/", {{"Authorization", "Basic b3BzOmJhdHRlcnkgc3RhcGxl"}}};   // ops:battery staple
 };
 
@@ -178,7 +185,8 @@ TEST_F(UserAccess, IsPendingUntilThePasswordWasChecked) {
   EXPECT_TRUE(result.rights.none());
   const bool good = verifyPassword(result.pending->credential.password, result.pending->hash);
   EXPECT_TRUE(good);
-  passwords_.note(result.pending->credential, result.pending->hash, result.pending->address, good, now_);
+  passwords_.note(result.pending->credential, result.pending->hash, result.pending->address, good,
+                  now_);
   result = evaluate(rules_, good_);
   EXPECT_FALSE(result.pending);
   EXPECT_EQ(result.rights, Rights(Right::View) | Right::Manage);
@@ -189,7 +197,8 @@ TEST_F(UserAccess, IsPendingUntilThePasswordWasChecked) {
 
 TEST_F(UserAccess, IsRememberedForFiveMinutes) {
   AccessResult result = evaluate(rules_, good_);
-  passwords_.note(result.pending->credential, result.pending->hash, result.pending->address, true, now_);
+  passwords_.note(result.pending->credential, result.pending->hash, result.pending->address, true,
+                  now_);
   now_ = kStart + (PasswordCache::kGoodFor - std::chrono::nanoseconds(1));
   EXPECT_FALSE(evaluate(rules_, good_).pending);
   now_ = kStart + PasswordCache::kGoodFor;
@@ -201,7 +210,8 @@ TEST_F(UserAccess, AllowsFiveFailuresASecond) {
     const AccessResult result = evaluate(rules_, bad_);
     ASSERT_TRUE(result.pending) << i;
     EXPECT_FALSE(verifyPassword(result.pending->credential.password, result.pending->hash));
-    passwords_.note(result.pending->credential, result.pending->hash, result.pending->address, false, now_);
+    passwords_.note(result.pending->credential, result.pending->hash, result.pending->address,
+                    false, now_);
   }
   EXPECT_FALSE(evaluate(rules_, good_).pending) << "not even the right one is tried";
   client_.ip = config::parseIp("127.0.0.2");
@@ -224,8 +234,8 @@ TEST_F(UserAccess, NeedsTlsOrLoopback) {
 }
 
 TEST_F(UserAccess, IgnoresOtherUsersAndSchemes) {
-  for (const char* value : {"Basic b3BzMjpjb3JyZWN0IGhvcnNl", "Bearer b3BzOmNvcnJlY3QgaG9yc2U=", "Basic", "Basic !!",
-                            "Basic b3Bz", "Basic b3BzOmNvcnJlY3QgaG9yc2U"}) {
+  for (const char* value : {"Basic b3BzMjpjb3JyZWN0IGhvcnNl", "Bearer b3BzOmNvcnJlY3QgaG9yc2U=",
+                            "Basic", "Basic !!", "Basic b3Bz", "Basic b3BzOmNvcnJlY3QgaG9yc2U"}) {
     EXPECT_FALSE(evaluate(rules_, TestHead("/", {{"Authorization", value}})).pending) << value;
   }
 }

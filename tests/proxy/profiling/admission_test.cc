@@ -1,10 +1,10 @@
 #include "proxy/profiling/admission.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace flamegate::proxy {
 namespace {
@@ -67,7 +67,8 @@ TEST_F(AdmissionTest, PlacesRunOut) {
   EXPECT_EQ(admission_->inUse(kStart + seconds(30)), 0U);
   const auto next = admit("/a", kStart + seconds(30));
   endless.slot.release();
-  EXPECT_EQ(admission_->inUse(kStart + seconds(30)), 1U) << "a late return takes nobody else's place";
+  EXPECT_EQ(admission_->inUse(kStart + seconds(30)), 1U)
+      << "a late return takes nobody else's place";
 }
 
 TEST_F(AdmissionTest, IsExactOverThreads) {

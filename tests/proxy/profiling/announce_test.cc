@@ -1,8 +1,8 @@
 #include "proxy/profiling/announce.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "tests/proxy/profiling/heads.h"
 
@@ -17,7 +17,9 @@ class AnnounceTest : public testing::Test {
  protected:
   void announceTo(TestHead& head, const Announcement& announcement) {
     announce(head.response, announcement,
-             AnnounceContext{headers_, "/__flamegate", "https://shop.example.com", from_origin_, preflight_}, arena_);
+             AnnounceContext{headers_, "/__flamegate", "https://shop.example.com", from_origin_,
+                             preflight_},
+             arena_);
   }
   void announceId(TestHead& head) { announceTo(head, {kId, std::nullopt, false}); }
 
@@ -32,7 +34,8 @@ TEST_F(AnnounceTest, AnIdComesWithItsLinks) {
   announceId(head);
   const FieldList& fields = head.response.fields;
   EXPECT_EQ(valuesOf(fields, "profile-id"), Values{"mgj6k3cw0abcdefghij4"});
-  EXPECT_EQ(valuesOf(fields, "profile-link"), Values{"https://shop.example.com/__flamegate/p/mgj6k3cw0abcdefghij4"});
+  EXPECT_EQ(valuesOf(fields, "profile-link"),
+            Values{"https://shop.example.com/__flamegate/p/mgj6k3cw0abcdefghij4"});
   EXPECT_EQ(valuesOf(fields, "server-timing"), Values{"profile;desc=\"mgj6k3cw0abcdefghij4\""});
   EXPECT_EQ(valuesOf(fields, "x-miniprofiler-ids"), Values{"mgj6k3cw0abcdefghij4"});
   EXPECT_EQ(valuesOf(fields, "x-miniprofiler-flamegraph-path"),
@@ -81,10 +84,13 @@ TEST_F(AnnounceTest, FamiliesOfFieldsCanBeSwitchedOff) {
 }
 
 TEST_F(AnnounceTest, ApplicationsIdsFollowOurs) {
-  TestHead head("/", {{"X-MiniProfiler-Ids", "a, b"}, {"x-miniprofiler-ids", "c,mgj6k3cw0abcdefghij4,d e,[x]"},
-                      {"X-MiniProfiler-Flamegraph-Path", "/mini-profiler-resources/flamegraph?id=a"}});
+  TestHead head("/",
+                {{"X-MiniProfiler-Ids", "a, b"},
+                 {"x-miniprofiler-ids", "c,mgj6k3cw0abcdefghij4,d e,[x]"},
+                 {"X-MiniProfiler-Flamegraph-Path", "/mini-profiler-resources/flamegraph?id=a"}});
   announceId(head);
-  EXPECT_EQ(valuesOf(head.response.fields, "x-miniprofiler-ids"), Values{"mgj6k3cw0abcdefghij4,a,b,c"});
+  EXPECT_EQ(valuesOf(head.response.fields, "x-miniprofiler-ids"),
+            Values{"mgj6k3cw0abcdefghij4,a,b,c"});
   EXPECT_EQ(valuesOf(head.response.fields, "x-miniprofiler-flamegraph-path"),
             Values{"/__flamegate/flamegraph?id=mgj6k3cw0abcdefghij4"});
 }
@@ -106,18 +112,29 @@ TEST_F(AnnounceTest, TheListOfIdsIsBounded) {
 }
 
 TEST_F(AnnounceTest, ReplacesNamesakesOfTheApplication) {
-  TestHead head("/", {{"profile-id", "77"}, {"Profile-Link", "/me"}, {"Server-Timing", "db;dur=1"}});
+  TestHead head("/",
+                {{"profile-id", "77"}, {"Profile-Link", "/me"}, {"Server-Timing", "db;dur=1"}});
   announceId(head);
   EXPECT_EQ(valuesOf(head.response.fields, "profile-id"), Values{"mgj6k3cw0abcdefghij4"});
   EXPECT_EQ(valuesOf(head.response.fields, "profile-link").size(), 1U);
-  EXPECT_EQ(valuesOf(head.response.fields, "server-timing").size(), 2U) << "an own line beside the application's";
+  EXPECT_EQ(valuesOf(head.response.fields, "server-timing").size(), 2U)
+      << "an own line beside the application's";
 }
 
 TEST_F(AnnounceTest, ForbidsAllCaching) {
-  TestHead head("/", {{"Cache-Control", "public, max-age=600"}, {"cache-control", "s-maxage=5"}, {"Expires", "0"},
-                      {"Pragma", "x"}, {"Surrogate-Control", "max-age=1"}, {"CDN-Cache-Control", "max-age=1"},
-                      {"Cloudflare-CDN-Cache-Control", "max-age=1"}, {"X-Accel-Expires", "60"}, {"Edge-Control", "x"},
-                      {"ETag", "\"v1\""}, {"Last-Modified", "x"}, {"Accept-Ranges", "bytes"}, {"Vary", "Accept"}});
+  TestHead head("/", {{"Cache-Control", "public, max-age=600"},
+                      {"cache-control", "s-maxage=5"},
+                      {"Expires", "0"},
+                      {"Pragma", "x"},
+                      {"Surrogate-Control", "max-age=1"},
+                      {"CDN-Cache-Control", "max-age=1"},
+                      {"Cloudflare-CDN-Cache-Control", "max-age=1"},
+                      {"X-Accel-Expires", "60"},
+                      {"Edge-Control", "x"},
+                      {"ETag", "\"v1\""},
+                      {"Last-Modified", "x"},
+                      {"Accept-Ranges", "bytes"},
+                      {"Vary", "Accept"}});
   announceId(head);
   const FieldList& fields = head.response.fields;
   EXPECT_EQ(valuesOf(fields, "cache-control"), Values{"private, no-store"});
@@ -131,7 +148,8 @@ TEST_F(AnnounceTest, ForbidsAllCaching) {
 }
 
 TEST_F(AnnounceTest, ExposesItsNamesAcrossOrigins) {
-  const std::string names = "Profile-Id, Profile-Link, X-MiniProfiler-Ids, X-MiniProfiler-Flamegraph-Path";
+  const std::string names =
+      "Profile-Id, Profile-Link, X-MiniProfiler-Ids, X-MiniProfiler-Flamegraph-Path";
   const auto exposed = [this](Lines lines) {
     lines.insert(lines.begin(), {"Access-Control-Allow-Origin", "https://app"});
     TestHead head("/", lines);
@@ -142,8 +160,9 @@ TEST_F(AnnounceTest, ExposesItsNamesAcrossOrigins) {
   from_origin_ = true;
   EXPECT_EQ(exposed({}), Values{names});
   EXPECT_EQ(exposed({{"Access-Control-Expose-Headers", "X-Total"}}), Values{"X-Total, " + names});
-  EXPECT_EQ(exposed({{"Access-Control-Expose-Headers", "A"}, {"Access-Control-Expose-Headers", "B"}}),
-            (Values{"A", "B, " + names}));
+  EXPECT_EQ(
+      exposed({{"Access-Control-Expose-Headers", "A"}, {"Access-Control-Expose-Headers", "B"}}),
+      (Values{"A", "B, " + names}));
   EXPECT_EQ(exposed({{"Access-Control-Expose-Headers", ""}}), Values{names});
   EXPECT_EQ(exposed({{"Access-Control-Expose-Headers", "A, *"}}), Values{"A, *"});
   preflight_ = true;
@@ -154,7 +173,8 @@ TEST_F(AnnounceTest, ExposesItsNamesAcrossOrigins) {
   EXPECT_TRUE(valuesOf(same_origin.response.fields, "access-control-expose-headers").empty());
   TestHead skipped("/", {{"Access-Control-Allow-Origin", "*"}});
   announceTo(skipped, {std::nullopt, SkipReason::Rate, false});
-  EXPECT_EQ(valuesOf(skipped.response.fields, "access-control-expose-headers"), Values{"Profile-Skipped"});
+  EXPECT_EQ(valuesOf(skipped.response.fields, "access-control-expose-headers"),
+            Values{"Profile-Skipped"});
 }
 
 TEST_F(AnnounceTest, SurvivesAFullHead) {
@@ -165,8 +185,10 @@ TEST_F(AnnounceTest, SurvivesAFullHead) {
 }
 
 TEST(LinkOrigin, IsConfiguredOrKnownOrEmpty) {
-  EXPECT_EQ(linkOrigin("https://ops.example.net", "evil.net", false, false), "https://ops.example.net");
-  EXPECT_EQ(linkOrigin(std::nullopt, "shop.example.com:8080", false, true), "http://shop.example.com:8080");
+  EXPECT_EQ(linkOrigin("https://ops.example.net", "evil.net", false, false),
+            "https://ops.example.net");
+  EXPECT_EQ(linkOrigin(std::nullopt, "shop.example.com:8080", false, true),
+            "http://shop.example.com:8080");
   EXPECT_EQ(linkOrigin(std::nullopt, "shop.example.com", true, true), "https://shop.example.com");
   EXPECT_EQ(linkOrigin(std::nullopt, "evil.net", true, false), "");
 }

@@ -1,8 +1,8 @@
 #include "proxy/profiling/capture.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "agent-protocol/token/agent_signature.h"
 #include "tests/proxy/profiling/heads.h"
@@ -17,7 +17,8 @@ const agent::ProfileId kOther = *agent::ProfileId::parse("mgj6k3cw0abcdefghij5")
 constexpr int64_t kNow = 1760000000000;
 
 std::string ackText(const agent::ProfileId& id, std::string_view state) {
-  return "v=1;id=" + std::string(id.text()) + ";st=" + std::string(state) + ";agent=python/1.0;rt=cpython/3.11";
+  return "v=1;id=" + std::string(id.text()) + ";st=" + std::string(state) +
+         ";agent=python/1.0;rt=cpython/3.11";
 }
 
 Capture capture(bool asked = true, bool view = false) {
@@ -30,7 +31,9 @@ Announcement afterAck(Capture capture, const Lines& lines) {
 }
 
 TEST(Capture, AnnouncesWhatTheAgentSaid) {
-  const auto told = [](std::string_view state) { return afterAck(capture(), {{"Flamegate-Ack", ackText(kId, state)}}); };
+  const auto told = [](std::string_view state) {
+    return afterAck(capture(), {{"Flamegate-Ack", ackText(kId, state)}});
+  };
   EXPECT_EQ(told("started"), (Announcement{kId, std::nullopt, false}));
   const std::pair<std::string_view, SkipReason> reasons[] = {
       {"busy", SkipReason::AgentBusy},         {"off", SkipReason::AgentOff},
@@ -80,9 +83,11 @@ TEST(Capture, TellsCampaignsToViewersOnly) {
 TEST(Capture, GetsAnotherIdForAnotherTry) {
   Capture retried = capture();
   retried.renew(kOther);
-  retried.onResponseHead(TestHead("/", {{"Flamegate-Ack", ackText(kId, "started")}}).response.fields);
+  retried.onResponseHead(
+      TestHead("/", {{"Flamegate-Ack", ackText(kId, "started")}}).response.fields);
   EXPECT_FALSE(retried.announcement().id);
-  retried.onResponseHead(TestHead("/", {{"Flamegate-Ack", ackText(kOther, "started")}}).response.fields);
+  retried.onResponseHead(
+      TestHead("/", {{"Flamegate-Ack", ackText(kOther, "started")}}).response.fields);
   EXPECT_EQ(retried.announcement().id, kOther);
 }
 
@@ -95,7 +100,8 @@ TEST(Capture, SignsWhatAgentsAccept) {
   EXPECT_EQ(check.answer, AckState::Started);
   EXPECT_EQ(check.header.id, kId);
   EXPECT_EQ(signing.record().service, "shop");
-  EXPECT_EQ(signing.record().kids, (std::vector<std::string>{keys.current().kid, keys.previous()->kid}));
+  EXPECT_EQ(signing.record().kids,
+            (std::vector<std::string>{keys.current().kid, keys.previous()->kid}));
 }
 
 TEST(Capture, WritesItsRecord) {
@@ -118,7 +124,8 @@ TEST(Capture, WritesItsRecord) {
 TEST(Capture, OptionsFallBackToTheDefaults) {
   config::ProfileDefaults defaults;
   defaults.mode = config::SampleMode::Both;
-  EXPECT_EQ(effectiveOptions(defaults, {}), (CaptureOptions{agent::Mode::Both, 1000, 30000, false}));
+  EXPECT_EQ(effectiveOptions(defaults, {}),
+            (CaptureOptions{agent::Mode::Both, 1000, 30000, false}));
   EXPECT_EQ(effectiveOptions(defaults, {agent::Mode::Cpu, 100, true}),
             (CaptureOptions{agent::Mode::Cpu, 100, 30000, true}));
 }
@@ -134,8 +141,9 @@ TEST(RecordedPath, LeavesOutOrMasksTheQuery) {
   EXPECT_EQ(recordedPath("/a?b=1", false), "/a");
   EXPECT_EQ(recordedPath("/a", true), "/a");
   EXPECT_EQ(recordedPath("/a?b=1&c", true), "/a?b=1&c");
-  EXPECT_EQ(recordedPath("/a?access_token=x&Password=y&api%4bey=z&q=token&fgtoken=fg1.x&sid=", true),
-            "/a?access_token=***&Password=***&api%4bey=***&q=token&fgtoken=***&sid=");
+  EXPECT_EQ(
+      recordedPath("/a?access_token=x&Password=y&api%4bey=z&q=token&fgtoken=fg1.x&sid=", true),
+      "/a?access_token=***&Password=***&api%4bey=***&q=token&fgtoken=***&sid=");
 }
 
 TEST(SkipReasons, HaveTheirNames) {

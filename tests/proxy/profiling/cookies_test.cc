@@ -1,15 +1,15 @@
-#include "proxy/profiling/own_cookies.h"
+#include <string>
 
 #include <gtest/gtest.h>
 
-#include <string>
-
+#include "proxy/profiling/own_cookies.h"
 #include "tests/proxy/profiling/heads.h"
 
 namespace flamegate::proxy {
 namespace {
 
-const agent::SessionKeyRing kKeys(agent::SessionKeys::derive("the session secret, 32 bytes or more"));
+const agent::SessionKeyRing kKeys(
+    agent::SessionKeys::derive("the session secret, 32 bytes or more"));
 
 class OwnCookiesTest : public testing::Test {
  protected:
@@ -39,18 +39,23 @@ TEST_F(OwnCookiesTest, TakesTheFirstThatVerifies) {
 
 TEST_F(OwnCookiesTest, IgnoresNearMisses) {
   for (const std::string& cookie :
-       {"Flamegate=" + session_, "flamegate2=" + session_, "xflamegate=" + session_, "flamegate = " + session_,
-        "flamegate=" + session_.substr(1), "flamegate=\"" + session_ + "\"", std::string("flamegate="), session_, std::string(),
+       {"Flamegate=" + session_, "flamegate2=" + session_, "xflamegate=" + session_,
+        "flamegate = " + session_, "flamegate=" + session_.substr(1),
+        "flamegate=\"" + session_ + "\"", std::string("flamegate="), session_, std::string(),
         std::string(";;;"), std::string("="), "flamegate=" + std::string(1 << 16, 'x')}) {
     const TestHead head("/", {{"Cookie", cookie}});
-    EXPECT_TRUE(readOwnCookies(head.request.fields, kKeys).session_id.empty()) << cookie.substr(0, 60);
+    EXPECT_TRUE(readOwnCookies(head.request.fields, kKeys).session_id.empty())
+        << cookie.substr(0, 60);
   }
 }
 
 TEST_F(OwnCookiesTest, FindsTheOffCookie) {
-  EXPECT_TRUE(readOwnCookies(TestHead("/", {{"Cookie", "flamegate-off=1"}}).request.fields, kKeys).off);
-  EXPECT_FALSE(readOwnCookies(TestHead("/", {{"Cookie", "xflamegate-off=1"}}).request.fields, kKeys).off);
-  EXPECT_FALSE(readOwnCookies(TestHead("/", {{"Cookie", "flamegate-off"}}).request.fields, kKeys).off);
+  EXPECT_TRUE(
+      readOwnCookies(TestHead("/", {{"Cookie", "flamegate-off=1"}}).request.fields, kKeys).off);
+  EXPECT_FALSE(
+      readOwnCookies(TestHead("/", {{"Cookie", "xflamegate-off=1"}}).request.fields, kKeys).off);
+  EXPECT_FALSE(
+      readOwnCookies(TestHead("/", {{"Cookie", "flamegate-off"}}).request.fields, kKeys).off);
 }
 
 TEST_F(OwnCookiesTest, CutsTheSessionAndKeepsTheRest) {
@@ -67,8 +72,10 @@ TEST_F(OwnCookiesTest, CutsTheSessionAndKeepsTheRest) {
 }
 
 TEST(OffCookie, LastsADay) {
-  EXPECT_EQ(offCookie(true, false), "flamegate-off=1; Path=/; Max-Age=86400; HttpOnly; SameSite=Lax");
-  EXPECT_EQ(offCookie(false, true), "flamegate-off=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure");
+  EXPECT_EQ(offCookie(true, false),
+            "flamegate-off=1; Path=/; Max-Age=86400; HttpOnly; SameSite=Lax");
+  EXPECT_EQ(offCookie(false, true),
+            "flamegate-off=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure");
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "proxy/profiling/mark_scanner.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "proxy/profiling/own_cookies.h"
 #include "proxy/profiling/token_carriers.h"
@@ -13,7 +13,8 @@
 namespace flamegate::proxy {
 namespace {
 
-const agent::SessionKeyRing kKeys(agent::SessionKeys::derive("the session secret, 32 bytes or more"));
+const agent::SessionKeyRing kKeys(
+    agent::SessionKeys::derive("the session secret, 32 bytes or more"));
 
 // The slow and exact look: whether anything in the head concerns the profiler.
 bool isMarked(const RequestHead& head, const config::Trigger& trigger) {
@@ -22,8 +23,8 @@ bool isMarked(const RequestHead& head, const config::Trigger& trigger) {
   forEachPair(head.query(), [&](std::string_view, std::string_view name, std::string_view value) {
     token_pair |= !value.empty() && decodesTo(name, kTokenPairName);
   });
-  return marks.query.verb != Verb::None || marks.query.contradictory || marks.header || marks.referer ||
-         !marks.session_id.empty() || marks.off || marks.path || token_pair ||
+  return marks.query.verb != Verb::None || marks.query.contradictory || marks.header ||
+         marks.referer || !marks.session_id.empty() || marks.off || marks.path || token_pair ||
          head.fields.find(kTokenFieldName) != nullptr;
 }
 
@@ -36,7 +37,8 @@ TEST(MarkScanner, SaysNoToOrdinaryRequests) {
                 {"User-Agent", "Mozilla/5.0"},
                 {"Authorization", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x"},
                 {"Referer", "http://shop.example.com/catalogue?page=1&sort=price&dir=up"},
-                {"Cookie", "sid=YWJjZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXo; theme=dark; cart=0123456789abcdef"}})
+                {"Cookie",
+                 "sid=YWJjZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXo; theme=dark; cart=0123456789abcdef"}})
           .request));
 }
 
@@ -59,7 +61,8 @@ TEST(MarkScanner, SaysYesToEveryKindOfMark) {
                        {"Referer", "http://h/?pp=async-flamegraph"},
                        {"Referer", "http://h/?pp=async-%66%6c%61%6d%65%67raph"}};
   for (const auto& line : lines) {
-    EXPECT_TRUE(scanner.mayBeMarked(TestHead("/", {line}).request)) << line.first << ": " << line.second;
+    EXPECT_TRUE(scanner.mayBeMarked(TestHead("/", {line}).request))
+        << line.first << ": " << line.second;
   }
 }
 
@@ -68,7 +71,8 @@ TEST(MarkScanner, FindsCookiesAtEveryOffsetAndLength) {
   for (size_t before = 0; before < 80; ++before) {
     for (size_t after = 0; after < 40; ++after) {
       const std::string cookie = std::string(before, 'x') + "flamegate" + std::string(after, 'y');
-      ASSERT_TRUE(scanner.mayBeMarked(TestHead("/", {{"Cookie", cookie}}).request)) << before << ' ' << after;
+      ASSERT_TRUE(scanner.mayBeMarked(TestHead("/", {{"Cookie", cookie}}).request))
+          << before << ' ' << after;
       const std::string target = "/" + std::string(before, 'x') + "?pp=" + std::string(after, 'y');
       ASSERT_TRUE(scanner.mayBeMarked(TestHead(target).request)) << before << ' ' << after;
     }
@@ -76,19 +80,23 @@ TEST(MarkScanner, FindsCookiesAtEveryOffsetAndLength) {
 }
 
 TEST(MarkScanner, KnowsEverySpellingOfAName) {
-  for (const std::string& name : {std::string("p"), std::string("pp"), std::string("my name"), std::string("x=y"),
-                                  std::string("\xc3\xbc"), std::string("a "), std::string("__prof")}) {
+  for (const std::string& name :
+       {std::string("p"), std::string("pp"), std::string("my name"), std::string("x=y"),
+        std::string("\xc3\xbc"), std::string("a "), std::string("__prof")}) {
     config::Trigger trigger;
     trigger.query = name;
     const MarkScanner scanner(trigger);
-    for (unsigned spelling = 0; spelling < (1U << (2 * name.size())) && spelling < 4096; ++spelling) {
+    for (unsigned spelling = 0; spelling < (1U << (2 * name.size())) && spelling < 4096;
+         ++spelling) {
       std::string written;
       for (size_t i = 0; i < name.size(); ++i) {
         const auto byte = static_cast<unsigned char>(name[i]);
         char escape[4];
         const unsigned form = (spelling >> (2 * i)) & 3U;
-        std::snprintf(escape, sizeof escape, form == 1 ? "%%%02x" : "%%%02X", static_cast<unsigned>(byte));
-        written += form == 0 && name[i] != '=' ? (name[i] == ' ' ? "+" : std::string(1, name[i])) : escape;
+        std::snprintf(escape, sizeof escape, form == 1 ? "%%%02x" : "%%%02X",
+                      static_cast<unsigned>(byte));
+        written +=
+            form == 0 && name[i] != '=' ? (name[i] == ' ' ? "+" : std::string(1, name[i])) : escape;
       }
       const TestHead head("/?" + written + "=skip");
       ASSERT_TRUE(isMarked(head.request, trigger)) << written;
@@ -100,12 +108,50 @@ TEST(MarkScanner, KnowsEverySpellingOfAName) {
 // Random heads made of the pieces that matter: the scanner never says no to a marked one.
 TEST(MarkScanner, NeverMissesAMark) {
   std::mt19937 random(20261130);
-  const auto pick = [&random](size_t size) { return std::uniform_int_distribution<size_t>(0, size - 1)(random); };
-  const std::vector<std::string> pieces = {
-      "p",  "pp",    "pp=",  "=",    "&",      "?",          "%70", "%70%70",   "%",    "fgtoken", "fgtoken=", "flame", "fl",
-      "eg", "me",    "meg",  "gate", "flameg", "flamegate=", "; ",  "-off=1",   "skip", "help",    "async-",   "flamegraph",
-      "a",  "=async-flamegraph", "/", "x=1",    "%6d", "am", "http://shop.example.com/", "#", "+", "flamegate-off=1",
-      "/++profile++", "show", "&pp=skip", "?pp=async-flamegraph", "%66%6C", "disable"};
+  const auto pick = [&random](size_t size) {
+    return std::uniform_int_distribution<size_t>(0, size - 1)(random);
+  };
+  const std::vector<std::string> pieces = {"p",
+                                           "pp",
+                                           "pp=",
+                                           "=",
+                                           "&",
+                                           "?",
+                                           "%70",
+                                           "%70%70",
+                                           "%",
+                                           "fgtoken",
+                                           "fgtoken=",
+                                           "flame",
+                                           "fl",
+                                           "eg",
+                                           "me",
+                                           "meg",
+                                           "gate",
+                                           "flameg",
+                                           "flamegate=",
+                                           "; ",
+                                           "-off=1",
+                                           "skip",
+                                           "help",
+                                           "async-",
+                                           "flamegraph",
+                                           "a",
+                                           "=async-flamegraph",
+                                           "/",
+                                           "x=1",
+                                           "%6d",
+                                           "am",
+                                           "http://shop.example.com/",
+                                           "#",
+                                           "+",
+                                           "flamegate-off=1",
+                                           "/++profile++",
+                                           "show",
+                                           "&pp=skip",
+                                           "?pp=async-flamegraph",
+                                           "%66%6C",
+                                           "disable"};
   const auto text = [&](size_t pieces_max) {
     std::string made;
     for (size_t i = pick(pieces_max + 1); i > 0; --i) made += pieces[pick(pieces.size())];

@@ -1,8 +1,8 @@
 #include "proxy/profiling/query.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace flamegate::proxy {
 namespace {
@@ -11,23 +11,45 @@ Verb verbOf(std::string_view query) { return readQuery(query, "pp").verb; }
 
 TEST(Query, FindsThePairInAnyPositionAndSpelling) {
   for (std::string_view query :
-       {"pp=async-flamegraph", "a=1&pp=async-flamegraph", "pp=async-flamegraph&a=1", "&&pp=async-flamegraph&",
-        "pp=async%2Dflamegraph", "pp=async%2dflamegraph", "%70%70=async-flamegraph", "p%70=%61sync-flamegraph",
-        "pp=async-flamegraph&pp=async-flamegraph", "pp=async-flamegraph&pp=other", "pp=&pp=async-flamegraph",
-        "?=1&pp=async-flamegraph", "x=%zz&pp=async-flamegraph"}) {
+       {"pp=async-flamegraph", "a=1&pp=async-flamegraph", "pp=async-flamegraph&a=1",
+        "&&pp=async-flamegraph&", "pp=async%2Dflamegraph", "pp=async%2dflamegraph",
+        "%70%70=async-flamegraph", "p%70=%61sync-flamegraph",
+        "pp=async-flamegraph&pp=async-flamegraph", "pp=async-flamegraph&pp=other",
+        "pp=&pp=async-flamegraph", "?=1&pp=async-flamegraph", "x=%zz&pp=async-flamegraph"}) {
     EXPECT_EQ(verbOf(query), Verb::AsyncFlamegraph) << query;
   }
 }
 
 TEST(Query, LeavesOtherPairsToTheApplication) {
-  for (std::string_view query :
-       {"", "pp", "pp=", "pp=1", "PP=async-flamegraph", "pp=Async-Flamegraph", "pp=async_flamegraph",
-        "app=async-flamegraph", "ppp=async-flamegraph", "p=async-flamegraph", "pp=async-flamegraphs",
-        "pp=xasync-flamegraph", "pp=async-flamegraph ", "pp=async-flamegraph+", "pp==async-flamegraph",
-        "a=1;pp=async-flamegraph", "pp=async%2flamegraph", "pp=async-flamegraph%", "pp=async-flamegraph%4",
-        "pp%=async-flamegraph", "pp%3Dasync-flamegraph", "pp=async%252Dflamegraph", "pp%20=async-flamegraph",
-        "+pp=async-flamegraph", "x=pp=async-flamegraph", "pp=async-flamegraph=1", "pp=async-flamegraph?",
-        "?pp=async-flamegraph", "pp=async-flamegraph%00"}) {
+  for (std::string_view query : {"",
+                                 "pp",
+                                 "pp=",
+                                 "pp=1",
+                                 "PP=async-flamegraph",
+                                 "pp=Async-Flamegraph",
+                                 "pp=async_flamegraph",
+                                 "app=async-flamegraph",
+                                 "ppp=async-flamegraph",
+                                 "p=async-flamegraph",
+                                 "pp=async-flamegraphs",
+                                 "pp=xasync-flamegraph",
+                                 "pp=async-flamegraph ",
+                                 "pp=async-flamegraph+",
+                                 "pp==async-flamegraph",
+                                 "a=1;pp=async-flamegraph",
+                                 "pp=async%2flamegraph",
+                                 "pp=async-flamegraph%",
+                                 "pp=async-flamegraph%4",
+                                 "pp%=async-flamegraph",
+                                 "pp%3Dasync-flamegraph",
+                                 "pp=async%252Dflamegraph",
+                                 "pp%20=async-flamegraph",
+                                 "+pp=async-flamegraph",
+                                 "x=pp=async-flamegraph",
+                                 "pp=async-flamegraph=1",
+                                 "pp=async-flamegraph?",
+                                 "?pp=async-flamegraph",
+                                 "pp=async-flamegraph%00"}) {
     EXPECT_EQ(verbOf(query), Verb::None) << query;
   }
 }
@@ -46,8 +68,9 @@ TEST(Query, TakesContradictionForNothingExceptSkip) {
   EXPECT_EQ(marks.verb, Verb::None);
   EXPECT_TRUE(readQuery("pp=enable&pp=disable", "pp").contradictory);
   EXPECT_TRUE(readQuery("pp=enable&x=1&pp=disable&pp=enable", "pp").contradictory);
-  for (std::string_view query : {"pp=skip&pp=async-flamegraph", "pp=async-flamegraph&pp=skip",
-                                 "pp=help&pp=skip&pp=enable", "pp=skip&pp=skip", "pp=skip&pp=unknown"}) {
+  for (std::string_view query :
+       {"pp=skip&pp=async-flamegraph", "pp=async-flamegraph&pp=skip", "pp=help&pp=skip&pp=enable",
+        "pp=skip&pp=skip", "pp=skip&pp=unknown"}) {
     EXPECT_EQ(verbOf(query), Verb::Skip) << query;
     EXPECT_FALSE(readQuery(query, "pp").contradictory) << query;
   }
@@ -62,8 +85,11 @@ TEST(Query, UsesTheConfiguredName) {
 }
 
 TEST(Query, ReadsOptions) {
-  const auto options = readQuery("pp=async-flamegraph&flamegraph_mode=cpu&flamegraph_sample_rate=2.5&"
-                                 "flamegraph_ignore_gc=true", "pp").options;
+  const auto options = readQuery(
+                           "pp=async-flamegraph&flamegraph_mode=cpu&flamegraph_sample_rate=2.5&"
+                           "flamegraph_ignore_gc=true",
+                           "pp")
+                           .options;
   EXPECT_EQ(options.mode, agent::Mode::Cpu);
   EXPECT_EQ(options.interval_us, 2500U);
   EXPECT_TRUE(options.ignore_gc);
@@ -71,29 +97,45 @@ TEST(Query, ReadsOptions) {
 
 TEST(Query, TakesOtherOptionValuesForTheDefault) {
   for (std::string_view query :
-       {"flamegraph_mode=", "flamegraph_mode=both", "flamegraph_mode=WALL", "flamegraph_mode=object",
-        "flamegraph_mode=cpu&flamegraph_mode=wall", "Flamegraph_mode=cpu"}) {
+       {"flamegraph_mode=", "flamegraph_mode=both", "flamegraph_mode=WALL",
+        "flamegraph_mode=object", "flamegraph_mode=cpu&flamegraph_mode=wall",
+        "Flamegraph_mode=cpu"}) {
     EXPECT_FALSE(readQuery(query, "pp").options.mode) << query;
   }
-  for (std::string_view value : {"", "-1", "+1", "1e3", "0x1", "1,5", ".5", "5.", "1.2.3", "1ms", " 1", "nan",
-                                 "1%"}) {
+  for (std::string_view value :
+       {"", "-1", "+1", "1e3", "0x1", "1,5", ".5", "5.", "1.2.3", "1ms", " 1", "nan", "1%"}) {
     const std::string query = "flamegraph_sample_rate=" + std::string(value);
     EXPECT_FALSE(readQuery(query, "pp").options.interval_us) << query;
   }
-  EXPECT_FALSE(readQuery("flamegraph_sample_rate=1&flamegraph_sample_rate=2", "pp").options.interval_us);
+  EXPECT_FALSE(
+      readQuery("flamegraph_sample_rate=1&flamegraph_sample_rate=2", "pp").options.interval_us);
   for (std::string_view value : {"", "1", "TRUE", "false", "true%"}) {
-    EXPECT_FALSE(readQuery("flamegraph_ignore_gc=" + std::string(value), "pp").options.ignore_gc) << value;
+    EXPECT_FALSE(readQuery("flamegraph_ignore_gc=" + std::string(value), "pp").options.ignore_gc)
+        << value;
   }
 }
 
 TEST(Query, ClampsTheSampleRate) {
-  const std::pair<std::string_view, uint64_t> cases[] = {
-      {"1", 1000},        {"10", 10000},     {"0.1", 100},        {"0.25", 250},   {"0.0999", 100},
-      {"0", 100},         {"0.0", 100},      {"1000", 1000000},   {"1001", 1000000},
-      {"25", 25000},      {"007", 7000},     {"1.0005", 1000},    {"999.999", 999999},
-      {"99999999999999999999999999", 1000000}, {"0.1000000000000000000000001", 100}, {"%31", 1000}};
+  const std::pair<std::string_view, uint64_t> cases[] = {{"1", 1000},
+                                                         {"10", 10000},
+                                                         {"0.1", 100},
+                                                         {"0.25", 250},
+                                                         {"0.0999", 100},
+                                                         {"0", 100},
+                                                         {"0.0", 100},
+                                                         {"1000", 1000000},
+                                                         {"1001", 1000000},
+                                                         {"25", 25000},
+                                                         {"007", 7000},
+                                                         {"1.0005", 1000},
+                                                         {"999.999", 999999},
+                                                         {"99999999999999999999999999", 1000000},
+                                                         {"0.1000000000000000000000001", 100},
+                                                         {"%31", 1000}};
   for (const auto& [value, us] : cases) {
-    EXPECT_EQ(readQuery("flamegraph_sample_rate=" + std::string(value), "pp").options.interval_us, us) << value;
+    EXPECT_EQ(readQuery("flamegraph_sample_rate=" + std::string(value), "pp").options.interval_us,
+              us)
+        << value;
   }
 }
 

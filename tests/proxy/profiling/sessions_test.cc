@@ -1,10 +1,10 @@
 #include "proxy/profiling/sessions.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace flamegate::proxy {
 namespace {
@@ -65,8 +65,8 @@ TEST(SessionTable, SpendsExactlyItsBudgetOverThreads) {
 
 TEST(SessionTable, KeepsWhatATokenGave) {
   SessionTable table;
-  const std::string id =
-      table.open(minutes(1), 2, SessionGrant{agent::Right::View, "ann", "j1", "shop.example.com", 7}, kStart);
+  const std::string id = table.open(
+      minutes(1), 2, SessionGrant{agent::Right::View, "ann", "j1", "shop.example.com", 7}, kStart);
   const SessionView view = table.find(id, kStart);
   ASSERT_TRUE(view.grant);
   EXPECT_EQ(view.grant->rights, agent::Rights(agent::Right::View));
@@ -76,7 +76,8 @@ TEST(SessionTable, KeepsWhatATokenGave) {
 TEST(SessionTable, MakesRoomForNewOnes) {
   SessionTable table;
   const std::string next_to_end = table.open(seconds(30), 1, std::nullopt, kStart);
-  for (size_t i = 1; i < SessionTable::kSessionsMax; ++i) table.open(minutes(1), 1, std::nullopt, kStart);
+  for (size_t i = 1; i < SessionTable::kSessionsMax; ++i)
+    table.open(minutes(1), 1, std::nullopt, kStart);
   const std::string latest = table.open(minutes(1), 1, std::nullopt, kStart);
   EXPECT_EQ(table.size(), SessionTable::kSessionsMax);
   EXPECT_EQ(table.find(next_to_end, kStart).state, SessionState::None);

@@ -1,9 +1,8 @@
-#include "proxy/profiling/token_carriers.h"
+#include <string>
 
 #include <gtest/gtest.h>
 
-#include <string>
-
+#include "proxy/profiling/token_carriers.h"
 #include "proxy/profiling/trigger.h"
 #include "tests/proxy/profiling/heads.h"
 
@@ -13,10 +12,12 @@ namespace {
 using agent::TokenState;
 
 constexpr int64_t kNow = 1760000000;
-const agent::SessionKeyRing kKeys(agent::SessionKeys::derive("the session secret, 32 bytes or more"));
+const agent::SessionKeyRing kKeys(
+    agent::SessionKeys::derive("the session secret, 32 bytes or more"));
 
 std::string mint(std::string_view host = "", std::chrono::seconds ttl = std::chrono::hours(1)) {
-  return agent::mintToken(*agent::createClaims(agent::Right::Trigger, ttl, "ann", host, kNow), kKeys.current());
+  return agent::mintToken(*agent::createClaims(agent::Right::Trigger, ttl, "ann", host, kNow),
+                          kKeys.current());
 }
 
 // The same text in each of the carriers.
@@ -41,9 +42,16 @@ TEST(TokenCarriers, AllRefuseTheSameWrongOnes) {
   const std::string token = mint();
   std::string upper = token;
   for (char& c : upper) c = static_cast<char>(toupper(c));
-  const std::string others[] = {
-      "", "fg1.", token.substr(0, token.size() - 1), token + "x", upper, token.substr(4), "fg2" + token.substr(3),
-      mint("other.example.com"), std::string(1 << 20, 'x'), "fg1." + std::string(1 << 20, 'x')};
+  const std::string others[] = {"",
+                                "fg1.",
+                                token.substr(0, token.size() - 1),
+                                token + "x",
+                                upper,
+                                token.substr(4),
+                                "fg2" + token.substr(3),
+                                mint("other.example.com"),
+                                std::string(1 << 20, 'x'),
+                                "fg1." + std::string(1 << 20, 'x')};
   for (const std::string& other : others) {
     for (const TestHead& head : inEveryCarrier(other)) {
       EXPECT_FALSE(readToken(head.request, kNow, kKeys).good()) << other.substr(0, 80);
@@ -57,12 +65,17 @@ TEST(TokenCarriers, AllRefuseTheSameWrongOnes) {
 
 TEST(TokenCarriers, CountOnlyInTheirOwnPlaces) {
   const std::string token = mint();
-  const Lines wrong = {{"Authorization", token},          {"Authorization", "Basic " + token},
-                       {"Authorization", "Bearer" + token}, {"Cookie", "fgtoken=" + token},
-                       {"X-Flamegate-Token", token},      {"Referer", "http://shop.example.com/?fgtoken=" + token},
+  const Lines wrong = {{"Authorization", token},
+                       {"Authorization", "Basic " + token},
+                       {"Authorization", "Bearer" + token},
+                       {"Cookie", "fgtoken=" + token},
+                       {"X-Flamegate-Token", token},
+                       {"Referer", "http://shop.example.com/?fgtoken=" + token},
                        {"Flamegate_Token", token}};
   for (const auto& line : wrong) {
-    EXPECT_EQ(readToken(TestHead("/", {line}).request, kNow, kKeys).check.state, TokenState::Foreign) << line.first;
+    EXPECT_EQ(readToken(TestHead("/", {line}).request, kNow, kKeys).check.state,
+              TokenState::Foreign)
+        << line.first;
   }
   for (const std::string& target : {"/?token=" + token, "/?FGTOKEN=" + token, "/fgtoken=" + token,
                                     "/?x=1;fgtoken=" + token, "/?fgtoken=" + token + "%"}) {
@@ -83,18 +96,25 @@ TEST(TokenCarriers, DecodeTheQueryOnce) {
 TEST(TokenCarriers, MustNotContradictEachOther) {
   const std::string token = mint();
   const std::string another = mint();
-  EXPECT_TRUE(readToken(TestHead("/?fgtoken=" + token, {{"Flamegate-Token", token}}).request, kNow, kKeys).good());
-  EXPECT_TRUE(readToken(TestHead("/?fgtoken=" + token + "&fgtoken=" + token).request, kNow, kKeys).good());
-  const TestHead heads[] = {TestHead("/?fgtoken=bad", {{"Flamegate-Token", token}}),
-                            TestHead("/?fgtoken=" + token, {{"Flamegate-Token", "bad"}}),
-                            TestHead("/?fgtoken=bad&fgtoken=" + token), TestHead("/?fgtoken=" + token + "&fgtoken=bad"),
-                            TestHead("/?fgtoken=" + token, {{"Authorization", "Bearer " + another}}),
-                            TestHead("/", {{"Flamegate-Token", token}, {"Flamegate-Token", ""}})};
+  EXPECT_TRUE(
+      readToken(TestHead("/?fgtoken=" + token, {{"Flamegate-Token", token}}).request, kNow, kKeys)
+          .good());
+  EXPECT_TRUE(
+      readToken(TestHead("/?fgtoken=" + token + "&fgtoken=" + token).request, kNow, kKeys).good());
+  const TestHead heads[] = {
+      TestHead("/?fgtoken=bad", {{"Flamegate-Token", token}}),
+      TestHead("/?fgtoken=" + token, {{"Flamegate-Token", "bad"}}),
+      TestHead("/?fgtoken=bad&fgtoken=" + token),
+      TestHead("/?fgtoken=" + token + "&fgtoken=bad"),
+      TestHead("/?fgtoken=" + token, {{"Authorization", "Bearer " + another}}),
+      TestHead("/", {{"Flamegate-Token", token}, {"Flamegate-Token", ""}})};
   for (const TestHead& head : heads) {
     EXPECT_FALSE(readToken(head.request, kNow, kKeys).good()) << head.request.target;
   }
-  const TestHead own("/?fgtoken=" + token, {{"Authorization", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x"}});
-  EXPECT_TRUE(readToken(own.request, kNow, kKeys).good()) << "the application's own credential is no carrier";
+  const TestHead own("/?fgtoken=" + token,
+                     {{"Authorization", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x"}});
+  EXPECT_TRUE(readToken(own.request, kNow, kKeys).good())
+      << "the application's own credential is no carrier";
 }
 
 TEST(TokenCarriers, GenuineTokensNeverReachTheApplication) {
@@ -107,7 +127,8 @@ TEST(TokenCarriers, GenuineTokensNeverReachTheApplication) {
   const config::Trigger trigger{.query = std::nullopt, .strip = false};
   EXPECT_EQ(cleanTarget(head.request.target, Decision(), trigger, kKeys), "/?x=1&y=2");
   const std::string forged = "/?fgtoken=fg1.e30.AAAA&fgtoken=&fgtoken";
-  EXPECT_EQ(cleanTarget(forged, Decision(), trigger, kKeys), std::nullopt) << "not ours to take away";
+  EXPECT_EQ(cleanTarget(forged, Decision(), trigger, kKeys), std::nullopt)
+      << "not ours to take away";
   TestHead foreign("/", {{"Authorization", "Bearer fg1.e30.AAAA"}});
   removeTokenFields(foreign.request.fields, kKeys);
   EXPECT_EQ(valuesOf(foreign.request.fields, "authorization").size(), 1U);

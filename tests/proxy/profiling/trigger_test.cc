@@ -1,8 +1,8 @@
 #include "proxy/profiling/trigger.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "agent-protocol/token/session_cookie.h"
 #include "tests/proxy/profiling/heads.h"
@@ -24,7 +24,8 @@ class TriggerTest : public testing::Test {
                     SessionState session = SessionState::None) const {
     return decide(marks(head), rights, session, trigger_.strip);
   }
-  bool refererTriggers(const std::string& referer, const std::string& host = "shop.example.com") const {
+  bool refererTriggers(const std::string& referer,
+                       const std::string& host = "shop.example.com") const {
     TestHead head("/api", {{"Referer", referer}});
     head.request.authority = host;
     return decision(head).action == Action::Profile;
@@ -51,8 +52,10 @@ TEST_F(TriggerTest, QueryPairProfiles) {
 }
 
 TEST_F(TriggerTest, NothingHappensWithoutTheRight) {
-  for (Rights rights : {Rights(), Rights(Right::View), Rights(Right::Manage), Rights(Right::View) | Right::Manage}) {
-    for (const char* target : {"/x?pp=async-flamegraph", "/x?pp=help", "/x?pp=disable", "/x?pp=skip"}) {
+  for (Rights rights : {Rights(), Rights(Right::View), Rights(Right::Manage),
+                        Rights(Right::View) | Right::Manage}) {
+    for (const char* target :
+         {"/x?pp=async-flamegraph", "/x?pp=help", "/x?pp=disable", "/x?pp=skip"}) {
       const TestHead head(target, {{"X-Rack-Mini-Profiler", "async-flamegraph"}});
       const Decision decided = decision(head, rights, SessionState::Exhausted);
       EXPECT_EQ(decided.action, Action::Pass);
@@ -66,8 +69,9 @@ TEST_F(TriggerTest, NothingHappensWithoutTheRight) {
 
 TEST_F(TriggerTest, EverySourceCanBeSwitchedOff) {
   trigger_ = {.query = std::nullopt, .header = false, .referer = false};
-  const TestHead head("/x?pp=async-flamegraph", {{"X-Rack-Mini-Profiler", "async-flamegraph"},
-                                                 {"Referer", "http://shop.example.com/?pp=async-flamegraph"}});
+  const TestHead head("/x?pp=async-flamegraph",
+                      {{"X-Rack-Mini-Profiler", "async-flamegraph"},
+                       {"Referer", "http://shop.example.com/?pp=async-flamegraph"}});
   EXPECT_EQ(decision(head).action, Action::Pass);
   EXPECT_EQ(cleaned(head), std::nullopt);
   trigger_.referer = true;
@@ -75,14 +79,20 @@ TEST_F(TriggerTest, EverySourceCanBeSwitchedOff) {
 }
 
 TEST_F(TriggerTest, HeaderMustBeExactAndSingle) {
-  EXPECT_EQ(decision(TestHead("/", {{"x-rack-mini-profiler", "async-flamegraph"}})).kind, TriggerKind::Header);
-  EXPECT_EQ(decision(TestHead("/", {{"x-rack-mini-profiler", "async-flamegraph"}})).action, Action::Profile);
-  for (const char* value : {"", "Async-Flamegraph", "async-flamegraph,", "async-flamegraph, async-flamegraph",
-                            "async%2Dflamegraph", "flamegraph", "true"}) {
-    EXPECT_EQ(decision(TestHead("/", {{"X-Rack-Mini-Profiler", value}})).action, Action::Pass) << value;
+  EXPECT_EQ(decision(TestHead("/", {{"x-rack-mini-profiler", "async-flamegraph"}})).kind,
+            TriggerKind::Header);
+  EXPECT_EQ(decision(TestHead("/", {{"x-rack-mini-profiler", "async-flamegraph"}})).action,
+            Action::Profile);
+  for (const char* value :
+       {"", "Async-Flamegraph", "async-flamegraph,", "async-flamegraph, async-flamegraph",
+        "async%2Dflamegraph", "flamegraph", "true"}) {
+    EXPECT_EQ(decision(TestHead("/", {{"X-Rack-Mini-Profiler", value}})).action, Action::Pass)
+        << value;
   }
   EXPECT_EQ(decision(TestHead("/", {{"X-Rack-Mini-Profiler", "async-flamegraph"},
-                                    {"X-Rack-Mini-Profiler", "async-flamegraph"}})).action, Action::Pass);
+                                    {"X-Rack-Mini-Profiler", "async-flamegraph"}}))
+                .action,
+            Action::Pass);
 }
 
 TEST_F(TriggerTest, HeaderTakesOptionsFromTheQueryButStripsNothing) {
@@ -92,12 +102,14 @@ TEST_F(TriggerTest, HeaderTakesOptionsFromTheQueryButStripsNothing) {
 }
 
 TEST_F(TriggerTest, RefererOfTheSameOriginProfiles) {
-  for (const char* referer :
-       {"http://shop.example.com/?pp=async-flamegraph", "http://shop.example.com?pp=async-flamegraph",
-        "http://shop.example.com:80/a/b?x=1&pp=async-flamegraph", "HTTP://SHOP.example.COM/?pp=async-flamegraph",
-        "http://shop.example.com/?pp=async-flamegraph#top", "http://shop.example.com/?p%70=async%2Dflamegraph",
-        "http://shop.example.com/__flamegatex?pp=async-flamegraph",
-        "http://shop.example.com/x/__flamegate/?pp=async-flamegraph"}) {
+  for (const char* referer : {"http://shop.example.com/?pp=async-flamegraph",
+                              "http://shop.example.com?pp=async-flamegraph",
+                              "http://shop.example.com:80/a/b?x=1&pp=async-flamegraph",
+                              "HTTP://SHOP.example.COM/?pp=async-flamegraph",
+                              "http://shop.example.com/?pp=async-flamegraph#top",
+                              "http://shop.example.com/?p%70=async%2Dflamegraph",
+                              "http://shop.example.com/__flamegatex?pp=async-flamegraph",
+                              "http://shop.example.com/x/__flamegate/?pp=async-flamegraph"}) {
     EXPECT_TRUE(refererTriggers(referer)) << referer;
   }
   EXPECT_TRUE(refererTriggers("http://[::1]:8080/?pp=async-flamegraph", "[::1]:8080"));
@@ -117,19 +129,24 @@ TEST_F(TriggerTest, OtherReferersDoNot) {
         std::string("http://shop.example.com@evil.net/?pp=async-flamegraph"),
         std::string("http://shop.example.com/__flamegate?pp=async-flamegraph"),
         std::string("http://shop.example.com/__flamegate/p/1?pp=async-flamegraph"),
-        std::string("/page?pp=async-flamegraph"), std::string("//shop.example.com/?pp=async-flamegraph"),
-        std::string("ftp://shop.example.com/?pp=async-flamegraph"), std::string("pp=async-flamegraph"),
+        std::string("/page?pp=async-flamegraph"),
+        std::string("//shop.example.com/?pp=async-flamegraph"),
+        std::string("ftp://shop.example.com/?pp=async-flamegraph"),
+        std::string("pp=async-flamegraph"),
         std::string("http://shop.example.com/#?pp=async-flamegraph"),
         std::string("http://shop.example.com/?app=async-flamegraph"),
-        std::string("http://shop.example.com/?pp=flamegraph"), std::string("http://shop.example.com/?pp=skip"),
+        std::string("http://shop.example.com/?pp=flamegraph"),
+        std::string("http://shop.example.com/?pp=skip"),
         std::string("http://shop.example.com/?pp=async-flamegraph&pp=skip"),
         std::string("http://shop.example.com/?pp=async-flamegraph&pp=help"),
-        std::string("http:///?pp=async-flamegraph"), std::string(""),
+        std::string("http:///?pp=async-flamegraph"),
+        std::string(""),
         "http://shop.example.com/?pp=async-flamegraph&x=" + std::string(8192, 'x')}) {
     EXPECT_FALSE(refererTriggers(referer)) << referer.substr(0, 80);
   }
   EXPECT_EQ(decision(TestHead("/", {{"Referer", "http://shop.example.com/?pp=async-flamegraph"},
-                                    {"Referer", "http://shop.example.com/?pp=async-flamegraph"}})).action,
+                                    {"Referer", "http://shop.example.com/?pp=async-flamegraph"}}))
+                .action,
             Action::Pass);
 }
 
@@ -144,8 +161,9 @@ TEST_F(TriggerTest, RefererSchemeCountsOnlyWhereOursIsKnown) {
 
 TEST_F(TriggerTest, RefererOptionsAreInheritedAndNothingIsStripped) {
   const TestHead head("/api?flamegraph_mode=wall&x=1",
-                      {{"Referer", "http://shop.example.com/?pp=async-flamegraph&flamegraph_mode=cpu&"
-                                   "flamegraph_sample_rate=5"}});
+                      {{"Referer",
+                        "http://shop.example.com/?pp=async-flamegraph&flamegraph_mode=cpu&"
+                        "flamegraph_sample_rate=5"}});
   const Decision decided = decision(head);
   EXPECT_EQ(decided.kind, TriggerKind::Referer);
   EXPECT_EQ(decided.options.mode, agent::Mode::Cpu);
@@ -156,20 +174,26 @@ TEST_F(TriggerTest, RefererOptionsAreInheritedAndNothingIsStripped) {
 TEST_F(TriggerTest, StickyTriggersLeaveOutAssetsAndPreflights) {
   const std::string cookie = "flamegate=" + sessionCookie();
   const std::string referer = "http://shop.example.com/?pp=async-flamegraph";
-  for (const char* destination : {"audio", "font", "image", "manifest", "style", "script", "track", "video"}) {
-    const TestHead head("/", {{"Sec-Fetch-Dest", destination}, {"Referer", referer}, {"Cookie", cookie}});
+  for (const char* destination :
+       {"audio", "font", "image", "manifest", "style", "script", "track", "video"}) {
+    const TestHead head(
+        "/", {{"Sec-Fetch-Dest", destination}, {"Referer", referer}, {"Cookie", cookie}});
     EXPECT_FALSE(marks(head).referer) << destination;
     EXPECT_TRUE(marks(head).session_id.empty()) << destination;
     const TestHead asked("/?pp=async-flamegraph", {{"Sec-Fetch-Dest", destination}});
-    EXPECT_EQ(decision(asked).action, Action::Profile) << "an explicit trigger counts for assets too";
+    EXPECT_EQ(decision(asked).action, Action::Profile)
+        << "an explicit trigger counts for assets too";
   }
   for (const char* destination : {"document", "empty", "iframe", "worker", "Image", ""}) {
-    const TestHead head("/", {{"Sec-Fetch-Dest", destination}, {"Referer", referer}, {"Cookie", cookie}});
+    const TestHead head(
+        "/", {{"Sec-Fetch-Dest", destination}, {"Referer", referer}, {"Cookie", cookie}});
     EXPECT_TRUE(marks(head).referer) << destination;
     EXPECT_FALSE(marks(head).session_id.empty()) << destination;
   }
-  TestHead preflight("/", {{"Origin", "http://other"}, {"Access-Control-Request-Method", "PUT"},
-                           {"Referer", referer}, {"Cookie", cookie}});
+  TestHead preflight("/", {{"Origin", "http://other"},
+                           {"Access-Control-Request-Method", "PUT"},
+                           {"Referer", referer},
+                           {"Cookie", cookie}});
   EXPECT_TRUE(marks(preflight).referer);
   preflight.request.method = Method::Options;
   EXPECT_FALSE(marks(preflight).referer);
@@ -184,8 +208,10 @@ TEST_F(TriggerTest, SessionsProfileWhileTheyLast) {
   const Decision spent = decision(head, Right::Trigger, SessionState::Exhausted);
   EXPECT_EQ(spent.action, Action::Pass);
   EXPECT_EQ(spent.skip, SkipReason::Budget);
-  EXPECT_EQ(decision(TestHead("/?pp=async-flamegraph"), Right::Trigger, SessionState::Exhausted).action,
-            Action::Profile) << "an explicit trigger has no budget";
+  EXPECT_EQ(
+      decision(TestHead("/?pp=async-flamegraph"), Right::Trigger, SessionState::Exhausted).action,
+      Action::Profile)
+      << "an explicit trigger has no budget";
 }
 
 TEST_F(TriggerTest, SkipBeatsEveryTrigger) {
@@ -200,7 +226,8 @@ TEST_F(TriggerTest, SkipBeatsEveryTrigger) {
 }
 
 TEST_F(TriggerTest, ContradictionIsNotProfiledAndNotStripped) {
-  const TestHead head("/?pp=flamegraph&pp=async-flamegraph", {{"X-Rack-Mini-Profiler", "async-flamegraph"}});
+  const TestHead head("/?pp=flamegraph&pp=async-flamegraph",
+                      {{"X-Rack-Mini-Profiler", "async-flamegraph"}});
   const Decision decided = decision(head, Right::Trigger, SessionState::Live);
   EXPECT_EQ(decided.action, Action::Pass);
   EXPECT_FALSE(decided.skip);
@@ -228,7 +255,8 @@ TEST_F(TriggerTest, OffCookieStopsWhatTheClientAsksFor) {
   EXPECT_EQ(decided.skip, SkipReason::Disabled);
   EXPECT_TRUE(decided.strip);
   EXPECT_FALSE(decision(TestHead("/", off)).skip) << "nothing was asked for";
-  EXPECT_EQ(decision(TestHead("/?pp=enable", off), Right::Trigger, SessionState::Live).action, Action::Profile);
+  EXPECT_EQ(decision(TestHead("/?pp=enable", off), Right::Trigger, SessionState::Live).action,
+            Action::Profile);
 }
 
 TEST_F(TriggerTest, UpgradesAreNeverProfiled) {
@@ -270,8 +298,8 @@ TEST_F(TriggerTest, PathSegmentsCountWhenSwitchedOn) {
   }
   EXPECT_EQ(decision(TestHead("/++profile++callgrind&pstats/x")).path,
             (PathActions{.callgrind = true, .pstats = true}));
-  for (const char* target : {"/++profile++", "/++profile++/a", "/++profile++unknown", "/++profile++show&x",
-                             "/++profile++Show", "/++profile++show&"}) {
+  for (const char* target : {"/++profile++", "/++profile++/a", "/++profile++unknown",
+                             "/++profile++show&x", "/++profile++Show", "/++profile++show&"}) {
     EXPECT_EQ(decision(TestHead(target)).action, Action::Help) << target;
   }
   for (const char* target : {"/a++profile++show", "/x?y=/++profile++show", "/++PROFILE++show"}) {
@@ -280,7 +308,8 @@ TEST_F(TriggerTest, PathSegmentsCountWhenSwitchedOn) {
 }
 
 TEST_F(TriggerTest, NoPrefixOfAHeadIsReadBeyondItsEnd) {
-  const std::string target = "/++profile++show/a?x=1&p%70=async%2Dflamegraph&flamegraph_sample_rate=0.5";
+  const std::string target =
+      "/++profile++show/a?x=1&p%70=async%2Dflamegraph&flamegraph_sample_rate=0.5";
   const std::string referer = "http://shop.example.com:80/p?pp=async-flamegraph#x";
   trigger_.path_segment = true;
   for (size_t size = 0; size <= target.size(); ++size) {
