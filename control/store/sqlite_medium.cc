@@ -113,6 +113,10 @@ proxy::Result<> SqliteMedium::ensureSession() {
     session_.reset();
     setAside();
   }
+  if (session_ && !session_->isAt(path_)) {
+    proxy::logWarning("store", path_ + " was removed; a new one is begun");
+    session_.reset();
+  }
   if (session_) return {};
   const auto now = std::chrono::steady_clock::now();
   if (open_error_ && now < next_attempt_) return proxy::fail(*open_error_);

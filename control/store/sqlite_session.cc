@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include <sys/stat.h>
+
 namespace flamegate::control {
 namespace {
 
@@ -87,6 +89,11 @@ proxy::Result<SqliteStatements> SqliteStatements::prepare(SqliteDatabase& databa
   return out;
 }
 
+bool SqliteSession::isAt(const std::string& path) const {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && status.st_dev == device && status.st_ino == inode;
+}
+
 proxy::Result<std::unique_ptr<SqliteSession>> SqliteSession::create(const std::string& path) {
   auto database = SqliteDatabase::create(path);
   if (!database) return proxy::fail(std::move(database.error()));
@@ -96,12 +103,17 @@ proxy::Result<std::unique_ptr<SqliteSession>> SqliteSession::create(const std::s
   if (ready) ready = checkedSchema(*session->database);
   auto statements = ready ? SqliteStatements::prepare(*session->database)
                           : proxy::Result<SqliteStatements>(proxy::fail(std::move(ready.error())));
-  if (statements) {
-    session->sql = std::move(*statements);
-    return session;
+  if (!statements) {
+    if (session->database->damaged()) statements.error().code = ErrorCode::Malformed;
+    return proxy::fail(std::move(statements.error()));
   }
-  if (session->database->damaged()) statements.error().code = ErrorCode::Malformed;
-  return proxy::fail(std::move(statements.error()));
+  session->sql = std::move(*statements);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) {
+    session->device = status.st_dev;
+    session->inode = status.st_ino;
+  }
+  return session;
 }
 
 }  // namespace flamegate::control

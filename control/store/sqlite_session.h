@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include <sys/types.h>
+
 #include "control/store/sqlite_database.h"
 
 namespace flamegate::control {
@@ -23,6 +25,11 @@ struct SqliteStatements {
 struct SqliteSession {
   std::unique_ptr<SqliteDatabase> database;
   SqliteStatements sql;
+  dev_t device = 0;
+  ino_t inode = 0;
+
+  // Whether the path still leads to the file that is open; false when somebody removed it.
+  bool isAt(const std::string& path) const;
 
   // Opens the file, or makes it with the present schema. Malformed: damaged or no database.
   // Conflict: another program's, or of another version.

@@ -256,6 +256,19 @@ TEST(SqliteStore, ComesUpWhenItsFolderDoes) {
   EXPECT_TRUE(store.stats()->available);
 }
 
+TEST(SqliteStore, BeginsAnewWhenItsFileIsRemoved) {
+  TempDir dir;
+  const std::string path = dir.file("store.db");
+  WaitingStore store = openStore(embedded(path));
+  fill(store, 3, 100);
+  for (const char* part : {"", "-wal", "-shm"}) fs::remove(path + part);
+  EXPECT_TRUE(store.put(testRecord(9), "body"));
+  EXPECT_EQ(countOf(store), 1u);
+  store.close();
+  WaitingStore again = openStore(embedded(path));
+  EXPECT_EQ(again.body(testId(9)).value_or(""), "body");
+}
+
 TEST(SqliteStore, ReportsAReadOnlyFolder) {
   TempDir dir;
   const std::string path = dir.file("store.db");
