@@ -75,6 +75,15 @@ const ProfileRecord* Join::find(std::string_view id) const {
   return &entry->record;
 }
 
+bool Join::storeFull() const { return full_until_ > executor_.monoNow(); }
+
+void Join::noteWrite(const proxy::Error* error) {
+  if (error == nullptr) full_until_ = {};
+  const bool full = error != nullptr && error->code == ErrorCode::Full &&
+                    error->source == proxy::ErrorSource::Store;
+  if (full) full_until_ = executor_.monoNow() + kFullFor;
+}
+
 JoinStats Join::stats() const {
   JoinStats stats = counters_;
   stats.held_parts = held_parts_;
@@ -218,6 +227,7 @@ void Join::onAssembled(Entry& entry, Result<Assembled> assembled) {
 
 void Join::onPartFailed(Entry& entry, const proxy::Error& error) {
   const PartOutcome outcome = outcomeOf(error);
+  noteWrite(&error);
   const Part& part = *entry.queue.front().part;
   if (outcome == PartOutcome::TooLarge) entry.otherwise = FailReason::Oversized;
   if (outcome == PartOutcome::Undecodable) entry.otherwise = FailReason::Undecodable;
@@ -232,6 +242,7 @@ void Join::onPartFailed(Entry& entry, const proxy::Error& error) {
 
 void Join::onPartSaved(Entry& entry, const Assembled& assembled, ProfileState saved_as) {
   const Part& part = *entry.queue.front().part;
+  noteWrite(nullptr);
   applyPart(entry.record, part, assembled, !entry.has_body, entry.route_name);
   if (!entry.has_body) entry.window_end = executor_.monoNow() + kMerge;
   entry.has_body = true;
@@ -322,6 +333,7 @@ void Join::save(Entry& entry, ProfileRecord record, std::optional<std::string> b
 
 void Join::onSaved(Entry& entry, const Result<>& saved) {
   entry.saving = false;
+  noteWrite(saved ? nullptr : &saved.error());
   if (saved) {
     entry.in_store = !entry.hidden();
     if (entry.hidden()) store_.erase(entry.id, [](Result<>) {});

@@ -89,6 +89,7 @@ class Join {
   static constexpr Millis kMerge{60'000};         // for further parts, after the first
   static constexpr Millis kLostGrace{5'000};      // after a restart, for captures kept by proxies
   static constexpr Millis kSaveRetry{2'000};      // after the store was away
+  static constexpr Millis kFullFor{10'000};       // then one more is tried
   static constexpr Millis kRemember{600'000};     // settled ids, for repeated uploads
   static constexpr Millis kIdAge{600'000};        // an unknown id older than this is not held
   static constexpr Millis kIdAhead{60'000};       // … nor one from further in the future
@@ -121,6 +122,9 @@ class Join {
   // the store, but Stored only once it is.
   const ProfileRecord* find(std::string_view id) const;
   JoinStats stats() const;
+  // Whether the store has refused a write for lack of room within the last kFullFor, and taken none
+  // since: new captures would be lost.
+  bool storeFull() const;
 
  private:
   struct Waiting;
@@ -150,6 +154,7 @@ class Join {
   void save(Entry& entry, ProfileRecord record, std::optional<std::string> body, Done<> done);
   void onSaved(Entry& entry, const proxy::Result<>& saved);
   void drop(Entry& entry);
+  void noteWrite(const proxy::Error* error);
 
   void schedule(Entry& entry);
   void onTimer(Entry& entry);
@@ -167,6 +172,7 @@ class Join {
   uint64_t last_serial_ = 0;
   size_t held_parts_ = 0;
   Executor::TimerId recover_timer_ = Executor::kNoTimer;
+  proxy::TimePoint full_until_;
   JoinStats counters_;
 };
 

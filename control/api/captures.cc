@@ -56,6 +56,10 @@ void takeCaptures(ApiServices& services, ApiRequest&& request, Responder respond
 }
 
 void showRules(ApiServices& services, ApiRequest&&, Responder respond) {
+  if (services.join.storeFull()) {
+    respond(errorReply(507, "store-full", "the store has no room"));
+    return;
+  }
   services.store.revoked(onLoop<std::vector<RevokedToken>>(
       services.executor, [respond = std::move(respond)](Result<std::vector<RevokedToken>> revoked) {
         respond(revoked ? jsonReply(200, rulesJson(*revoked)) : errorReply(revoked.error()));

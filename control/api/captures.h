@@ -12,7 +12,8 @@ inline constexpr size_t kCapturesBytesMax = 8u << 20;
 // others are taken. Answers {"accepted":N,"rejected":N} without waiting for the store.
 void takeCaptures(ApiServices& services, ApiRequest&& request, Responder respond);
 
-// {"revoked":[{"jti":…,"until":UNIXMS}]}: what every proxy has to know.
+// {"revoked":[{"jti":…,"until":UNIXMS}]}: what every proxy has to know. Its status tells whether
+// captures can be kept: 503 while the store is away, 507 while it has no room.
 void showRules(ApiServices& services, ApiRequest&& request, Responder respond);
 
 }  // namespace flamegate::control

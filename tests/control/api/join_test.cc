@@ -514,6 +514,31 @@ TEST_F(JoinTest, HoldsALimitedNumberOfParts) {
   EXPECT_EQ(*upload(newId(), part("71-1")), PartOutcome::Busy);
 }
 
+TEST_F(JoinTest, TellsForAWhileThatTheStoreIsFull) {
+  const auto id = newId();
+  begin(id);
+  end(id);
+  assembler_.fail_with = proxy::Error{proxy::ErrorCode::Full, proxy::ErrorSource::Store, {}, {}};
+  EXPECT_EQ(*upload(id, part("71-1")), PartOutcome::StoreAway);
+  EXPECT_TRUE(join_->storeFull());
+  advance(11s);
+  EXPECT_FALSE(join_->storeFull()) << "one more is tried";
+  EXPECT_EQ(*upload(id, part("71-1")), PartOutcome::StoreAway);
+  assembler_.fail_with.reset();
+  EXPECT_EQ(*upload(id, part("71-1")), PartOutcome::Stored);
+  EXPECT_FALSE(join_->storeFull());
+}
+
+TEST_F(JoinTest, NamesTheStoreWhenItTookNothing) {
+  const auto id = newId();
+  begin(id);
+  end(id);
+  assembler_.fail_with = proxy::Error{proxy::ErrorCode::Unavailable, proxy::ErrorSource::Store, {}, {}};
+  EXPECT_EQ(*upload(id, part("71-1")), PartOutcome::StoreAway);
+  advance(61s);
+  EXPECT_EQ(stored(id).reason, FailReason::Store);
+}
+
 // ---- Waiting for records ------------------------------------------------------------------------
 
 class RecordsTest : public JoinTest {

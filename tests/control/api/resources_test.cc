@@ -219,6 +219,7 @@ TEST_F(ResourcesTest, DeletesAndPins) {
   EXPECT_EQ(answer(request(Method::Delete, {"api", "v1", "profiles", id})).status, 204);
   EXPECT_EQ(answer(get({"profiles", id})).status, 404);
   EXPECT_EQ(answer(get({"profiles", id, "download"})).status, 404);
+  EXPECT_EQ(answer(request(Method::Delete, {"api", "v1", "profiles", id})).status, 404);
 }
 
 // ---- Files of a profile -------------------------------------------------------------------------
