@@ -12,7 +12,8 @@ namespace flamegate::proxy {
 enum class ErrorSource : unsigned char { Client, Upstream, Agent, Store, Config, Internal };
 
 // Whether the same operation may be tried again.
-enum class Retry : unsigned char { No, Yes, IfReused };
+// IfUnanswered: what was sent may have been processed, but no byte of an answer came.
+enum class Retry : unsigned char { No, Yes, IfUnanswered };
 
 // What went wrong. One line of reason each.
 enum class ErrorCode : unsigned char {

@@ -19,6 +19,7 @@ struct AccessRecord {
   uint64_t response_bytes = 0;  // with framing, as sent to the client
   uint32_t attempts = 0;        // connections used
   uint16_t status = 0;          // 0: none was sent
+  std::string_view client;      // the client's address behind trusted proxies; empty: the peer's
   std::string_view reason;      // why the proxy answered by itself, or broke off; empty otherwise
   std::string_view endpoint;    // of the last attempt
   std::string_view profile_id;  // empty: not profiled

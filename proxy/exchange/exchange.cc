@@ -83,7 +83,7 @@ void Exchange::advance() {
 
 bool Exchange::step() {
   if (expired_) return onDeadline();
-  if (stream_->failure() != nullptr && step_ != Step::Done) return onClientFailure();
+  if (stream_->failure() != nullptr && step_ < Step::Reply) return onClientFailure();
   switch (step_) {
     case Step::Route: return routeRequest();
     case Step::Filter: return runFilters();
@@ -189,6 +189,7 @@ bool Exchange::relay() {
   ClientStream& upstream = *lease_.stream;
   if (!head_sent_ || !request_done_) {
     pumpRequest();
+    if (step_ != Step::Relay) return true;
     upstream.flush();
     if (stream_->failure() != nullptr) return true;
     if (!head_sent_ && !receiveHead()) {
@@ -209,6 +210,7 @@ void Exchange::pumpRequest() {
   while (has_content && !stream_->requestEnded()) {
     const std::string_view content = stream_->content();
     if (content.empty()) break;
+    if (overBodyLimit(content.size())) return;
     const size_t taken = upstream.sendContent(content);
     if (taken > 0) {
       stream_->consume(taken);
@@ -225,6 +227,20 @@ void Exchange::pumpRequest() {
   upstream.sendEnd(stream_->trailers());
   request_done_ = true;
   if (upstream.connected()) armResponse();
+}
+
+// A body without an announced length is refused where it crosses the route's limit.
+bool Exchange::overBodyLimit(size_t more) {
+  if (route_ == nullptr || !route_->body_bytes_max ||
+      record_.request_bytes + more <= *route_->body_bytes_max) {
+    return false;
+  }
+  if (head_sent_) {
+    abandon("request-too-large");
+  } else {
+    replyWith({.status = 413, .reason = "request-too-large"});
+  }
+  return true;
 }
 
 // True when the final head was dealt with.
@@ -378,8 +394,9 @@ bool Exchange::mayRetry(const Error& error) const {
   const bool repeatable = isIdempotent(stream_->request().method) || policy.unsafe;
   switch (error.retry) {
     case Retry::Yes: return policy.on.connect;
-    case Retry::IfReused: return repeatable;
-    case Retry::No: return repeatable && policy.on.reset && error.code != ErrorCode::Malformed;
+    // A kept connection was most likely being closed at that moment (RFC 9112 §9.3.1).
+    case Retry::IfUnanswered: return repeatable && (lease_.stream->reused() || policy.on.reset);
+    case Retry::No: return false;
   }
   return false;
 }
@@ -392,8 +409,8 @@ bool Exchange::onUpstreamFailure(const Error& error) {
     return false;
   }
   if (route_ != nullptr && mayRetry(error)) {
-    fresh_needed_ = error.retry == Retry::IfReused;
-    other_endpoint_ = error.retry != Retry::IfReused;
+    fresh_needed_ = lease_.stream->reused();
+    other_endpoint_ = !fresh_needed_;
     return retry();
   }
   upstream_failed_ = true;
@@ -413,7 +430,7 @@ bool Exchange::retry() {
 bool Exchange::onClientFailure() {
   const Error& error = *stream_->failure();
   const FailureReply reply = failureReply(error);
-  if (reply.status != 0 && !head_sent_ && step_ != Step::Reply) {
+  if (reply.status != 0 && !head_sent_) {
     return replyWith({.status = reply.status, .reason = reply.reason});
   }
   context_->counters.client_aborts.add();
@@ -437,7 +454,9 @@ bool Exchange::onDeadline() {
 }
 
 bool Exchange::failWith(const Error& error) {
-  const FailureReply reply = failureReply(error);
+  FailureReply reply = failureReply(error);
+  // Without a route it was control that did not answer.
+  if (route_ == nullptr && error.source == ErrorSource::Upstream) reply = {503, "control-down"};
   LocalReply local{.status = reply.status, .reason = reply.reason};
   if (reply.status == 503) local.fields.emplace_back("Retry-After", kRetryAfterSeconds);
   return replyWith(std::move(local));

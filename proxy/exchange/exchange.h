@@ -78,6 +78,7 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
 
   bool beginRelay(const UpstreamLease& lease);
   void pumpRequest();
+  bool overBodyLimit(size_t more);
   bool pumpResponse();
   bool receiveHead();
   bool takeFinalHead();

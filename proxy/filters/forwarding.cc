@@ -1,14 +1,20 @@
 #include "proxy/filters/forwarding.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <iterator>
+#include <string>
 
 #include "proxy/base/strings.h"
 #include "proxy/exchange/exchange.h"
+#include "proxy/profiling/client_address.h"
 
 namespace flamegate::proxy {
 namespace {
 
 constexpr std::string_view kVia = "1.1 flamegate";
+constexpr std::string_view kViaFromHttp10 = "1.0 flamegate";
 constexpr size_t kVisitsMax = 10;
 
 bool isTrusted(const Exchange& exchange, const Peer& peer) {
@@ -27,6 +33,14 @@ std::string_view joinedValues(Exchange& exchange, HeaderId id) {
                             : exchange.arena().join({joined, ", ", field.value()});
   }
   return joined;
+}
+
+std::string formatIp(const config::IpBytes& ip) {
+  constexpr uint8_t kV4Prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  const bool v4 = std::equal(std::begin(kV4Prefix), std::end(kV4Prefix), ip.begin());
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(v4 ? AF_INET : AF_INET6, ip.data() + (v4 ? 12 : 0), text, sizeof text);
+  return text;
 }
 
 size_t countVisits(std::string_view via) {
@@ -52,6 +66,7 @@ class ForwardingFilter final : public Filter {
     std::string_view before;
     if (isTrusted(exchange, peer)) {
       before = joinedValues(exchange, HeaderId::XForwardedFor);
+      noteClient(exchange, peer);
       fields.removeAll(HeaderId::XForwardedFor);
     } else {
       removeClaims(fields);
@@ -69,6 +84,12 @@ class ForwardingFilter final : public Filter {
   }
 
  private:
+  static void noteClient(Exchange& exchange, const Peer& peer) {
+    const auto& trusted = exchange.config().listeners[peer.listener].trusted_proxies;
+    const ClientAddress client = findClientAddress(peer.ip, trusted, exchange.request().fields);
+    if (client.ip) exchange.record().client = exchange.arena().copy(formatIp(*client.ip));
+  }
+
   static void removeClaims(FieldList& fields) {
     for (HeaderId id : {HeaderId::XForwardedFor, HeaderId::XForwardedProto, HeaderId::XForwardedHost,
                         HeaderId::XForwardedPort, HeaderId::XRealIp, HeaderId::Forwarded}) {
@@ -78,14 +99,14 @@ class ForwardingFilter final : public Filter {
 
   static Verdict addVia(Exchange& exchange) {
     FieldList& fields = exchange.request().fields;
-    std::string_view via = kVia;
+    std::string_view via = exchange.request().minor_version == 0 ? kViaFromHttp10 : kVia;
     if (fields.has(HeaderId::Via)) {
       const std::string_view before = joinedValues(exchange, HeaderId::Via);
       if (countVisits(before) >= kVisitsMax) {
         return Verdict::answer({.status = 508, .reason = "loop"});
       }
       fields.removeAll(HeaderId::Via);
-      if (!before.empty()) via = exchange.arena().join({before, ", ", kVia});
+      if (!before.empty()) via = exchange.arena().join({before, ", ", via});
     }
     fields.add("Via", via, HeaderId::Via);
     return {};

@@ -121,14 +121,19 @@ struct RequestHead {
   bool expects_continue = false;  // Expect: 100-continue from an HTTP/1.1 client
   bool absolute_form = false;     // the target came as scheme://authority/path
   std::string_view method_text;
-  std::string_view target;     // as forwarded: origin form, `*`, or authority for CONNECT
+  // As forwarded: origin form, `*`, or authority for CONNECT. One that begins with `?` came in absolute
+  // form without a path and is written with the slash that it stands for.
+  std::string_view target;
   std::string_view authority;  // Host, or the authority of an absolute-form target
   std::string_view upgrade;    // the Upgrade value when Connection names it; else empty
   uint64_t content_length = 0;  // with Framing::Length
   FieldList fields;
 
   // The target up to its first `?`, and what follows that.
-  std::string_view path() const { return target.substr(0, queryMark()); }
+  std::string_view path() const {
+    const std::string_view path = target.substr(0, queryMark());
+    return path.empty() ? std::string_view("/") : path;
+  }
   std::string_view query() const {
     const size_t mark = queryMark();
     return mark == target.size() ? std::string_view() : target.substr(mark + 1);

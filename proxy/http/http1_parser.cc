@@ -274,8 +274,6 @@ Http1Fault applyTarget(RequestHead& head, const MessageFacts& facts) {
     head.target = head.method == Method::Options ? "*" : "/";
     return Http1Fault::None;
   }
-  // "http://host?query" has no path to point at.
-  if (rest.front() != '/') return Http1Fault::Target;
   head.target = rest;
   return Http1Fault::None;
 }
@@ -352,8 +350,9 @@ ParseResult parseRequestLine(Cursor& cursor, const Http1Limits& limits, RequestH
 
 // What an incomplete parse means given how much has come.
 ParseResult incomplete(std::string_view bytes, const Http1Limits& limits) {
-  if (bytes.size() >= limits.head_bytes_max) return bad(Http1Fault::HeadTooLarge);
-  return {};
+  if (bytes.size() < limits.head_bytes_max) return {};
+  const bool in_first_line = bytes.find('\n') == std::string_view::npos;
+  return bad(in_first_line ? Http1Fault::TargetTooLong : Http1Fault::HeadTooLarge);
 }
 
 // HTTP/1.x SP 3DIGIT SP [reason] CRLF

@@ -54,6 +54,7 @@ void writeRequestHead(const RequestHead& head, Buffer& out) {
   char* const start = out.prepare(bytes_max).data();
   char* at = put(start, head.method_text);
   *at++ = ' ';
+  if (head.target.starts_with('?')) *at++ = '/';
   at = put(at, head.target);
   at = put(at, " HTTP/1.1\r\n");
   at = putFields(at, head.fields);

@@ -32,6 +32,8 @@ class Connection {
   // Before start(): lets a transport built over `fd()` and `readiness()` carry the bytes.
   void setTransport(std::unique_ptr<Transport> transport) { transport_ = std::move(transport); }
   Result<> start();
+  // No event comes any more; for an owner that waits for its deferred destruction.
+  void stop() { watch_.stop(); }
 
   // Appends up to the room that `into` has after preparing `room` bytes.
   IoResult read(Buffer& into, size_t room);

@@ -2,6 +2,17 @@
 
 namespace flamegate::proxy {
 
+void ControlHealth::set(State state) {
+  if (state_.exchange(state, std::memory_order_relaxed) == state) return;
+  std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+void ControlHealth::awaitContact(Duration patience) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, patience, [this] { return get() != State::Down; });
+}
+
 std::optional<SkipReason> ControlHealth::obstacle() const {
   switch (get()) {
     case State::Up: return std::nullopt;

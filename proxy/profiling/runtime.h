@@ -24,13 +24,17 @@ class ControlHealth {
  public:
   enum class State : unsigned char { Up, Down, StoreDown, StoreFull };
 
-  void set(State state) { state_.store(state, std::memory_order_relaxed); }
+  void set(State state);
+  // Waits until control has answered once, at most so long.
+  void awaitContact(Duration patience);
   State get() const { return state_.load(std::memory_order_relaxed); }
   // Why no profile could be kept now; nothing when it could.
   std::optional<SkipReason> obstacle() const;
 
  private:
   std::atomic<State> state_{State::Down};
+  std::mutex mutex_;
+  std::condition_variable changed_;
 };
 
 // Tokens that were revoked before their time. Until a first list has come every token is refused; the last

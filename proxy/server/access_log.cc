@@ -153,7 +153,7 @@ void appendAccessLine(const Exchange& exchange, config::AccessLog::Format format
   std::string masked_referer;
   LineWriter line(format, out);
   line.time("time", unix_ms - (record.ended - record.started).count() / 1'000'000);
-  line.text("client", peer.text);
+  line.text("client", record.client.empty() ? peer.text : record.client);
   line.text("method", head.method_text);
   line.textIfAny("host", head.authority);
   line.text("path", maskToken(exchange.originalTarget(), masked_target));

@@ -13,7 +13,7 @@ namespace flamegate::proxy {
 namespace {
 
 constexpr Duration kPollWhenUp = std::chrono::seconds(1);
-constexpr Duration kPollWhenDown = std::chrono::milliseconds(50);
+constexpr Duration kPollWhenDown = std::chrono::milliseconds(20);
 constexpr int kAnswerTimeoutMs = 5000;
 constexpr size_t kBatchBytesMax = 256 * 1024;
 constexpr size_t kAnswerBytesMax = 4 * 1024 * 1024;

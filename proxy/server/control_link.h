@@ -15,7 +15,7 @@
 namespace flamegate::proxy {
 
 // A thread of its own with one blocking connection, so that no worker ever waits for control. Records go
-// out as soon as there are any; rules and health are asked for once a second, 20 times a second while
+// out as soon as there are any; rules and health are asked for once a second, 50 times a second while
 // control is away.
 // Owner: the process. Ends: the destructor tells the thread to end and joins it.
 class ControlLink {

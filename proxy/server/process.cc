@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kSignals[] = {SIGHUP, SIGTERM, SIGINT, SIGCHLD};
 constexpr size_t kReservedFds = 128;
+constexpr Duration kControlPatience = std::chrono::seconds(3);
 constexpr size_t kPasswordThreads = 1;
 constexpr size_t kPasswordQueueMax = 64;
 
@@ -44,6 +45,13 @@ void printFaults(const std::vector<config::Fault>& faults) {
   }
 }
 
+sigset_t handledSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : kSignals) sigaddset(&set, signal);
+  return set;
+}
+
 // A directory that only we can enter, for control's socket.
 Result<std::string> makeSocketDir() {
   const char* runtime = std::getenv("RUNTIME_DIRECTORY");
@@ -56,6 +64,12 @@ Result<std::string> makeSocketDir() {
 }
 
 }  // namespace
+
+Process::SignalBlock::SignalBlock() {
+  const sigset_t set = handledSignals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+}
 
 Process::Process(ProcessOptions options)
     : options_(std::move(options)),
@@ -129,8 +143,14 @@ Result<> Process::start() {
     filters.push_back(makeForwardingFilter());
     filters.push_back(makeHeaderEditsFilter());
   };
+  startControl();
   if (auto started = startWorkers(snapshot_); !started) return started;
-  if (auto started = startAdmin(); !started) return started;
+  return startAdmin();
+}
+
+// Requests are only served once control has been seen, so that the first ones can be profiled; but
+// without it they are served all the same.
+void Process::startControl() {
   std::vector<std::string> arguments = options_.control_arguments;
   arguments.insert(arguments.end(), {"--socket", socket_dir_ + "/control.sock"});
   control_ = std::make_unique<ControlChild>(*loop_, std::move(arguments));
@@ -138,7 +158,7 @@ Result<> Process::start() {
   control_link_ = std::make_unique<ControlLink>(
       profiling_, *Address::parse("unix:" + socket_dir_ + "/control.sock"),
       snapshot_->profiling->sessionKeys().current());
-  return {};
+  if (snapshot_->profiling->enabled()) profiling_.control.awaitContact(kControlPatience);
 }
 
 Result<> Process::startWorkers(std::shared_ptr<const Snapshot> snapshot) {
@@ -155,11 +175,7 @@ Result<> Process::startWorkers(std::shared_ptr<const Snapshot> snapshot) {
 }
 
 Result<> Process::watchSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (int signal : kSignals) sigaddset(&set, signal);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
+  const sigset_t set = handledSignals();
   signal_fd_.reset(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
   return loop_->watchLevel(
       signal_fd_.get(), signal_watch_,
@@ -280,6 +296,11 @@ AdminServer::Pages Process::adminPages() {
   pages["/config"] = [this] {
     return AdminPage{.content_type = "application/json",
                      .body = config::describe(snapshot_->config) + "\n"};
+  };
+  pages["/profiling"] = [this] {
+    MetricsText out;
+    appendProfilingMetrics(out);
+    return AdminPage{.body = out.text()};
   };
   pages["/clusters"] = [this] { return AdminPage{.body = clustersText()}; };
   return pages;

@@ -31,6 +31,11 @@ struct ProcessOptions {
 // SIGINT: drain, then end; a second one ends at once.
 // Owner: main(). Thread: the main one.
 class Process {
+  // Signals are blocked before the first thread begins, so that they reach the descriptor alone.
+  struct SignalBlock {
+    SignalBlock();
+  };
+
  public:
   explicit Process(ProcessOptions options);
   ~Process();
@@ -41,6 +46,7 @@ class Process {
  private:
   Result<> start();
   Result<> startWorkers(std::shared_ptr<const Snapshot> snapshot);
+  void startControl();
   Result<> startAdmin();
   Result<> watchSignals();
   void onSignal();
@@ -53,6 +59,7 @@ class Process {
   std::string clustersText() const;
   void appendProfilingMetrics(MetricsText& out) const;
 
+  SignalBlock signal_block_;
   ProcessOptions options_;
   std::unique_ptr<EventLoop> loop_;
   UniqueFd signal_fd_;

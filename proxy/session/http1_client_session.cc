@@ -93,8 +93,8 @@ void Http1ClientSession::fail(ErrorCode code, std::string detail) {
   Retry retry = Retry::No;
   if (!sent_any_) {
     retry = Retry::Yes;
-  } else if (reused_ && !received_any_) {
-    retry = Retry::IfReused;
+  } else if (!received_any_) {
+    retry = Retry::IfUnanswered;
   }
   failure_ = Error{code, ErrorSource::Upstream, retry, std::move(detail)};
 }

@@ -62,6 +62,8 @@ class Http1ClientSession final : public Deletable,
   void begin(ClientStreamEvents& events);
   // Ends the loan; true when the connection can carry another request.
   bool end();
+  // The pool is done with it: no event comes any more until it is destroyed.
+  void retire() { connection_.stop(); }
   // Whether the application has, as far as the kernel knows by now, left an idle connection open and
   // quiet. One system call, for requests that may not be sent twice.
   bool probeIdle() const;

@@ -138,7 +138,7 @@ bool Http1ServerSession::step() {
       return true;
     case Phase::Skipping:
       flush();
-      if (failed_) {
+      if (write_failed_) {
         close();
         return false;
       }
@@ -194,7 +194,8 @@ void Http1ServerSession::beginRequest(size_t head_bytes) {
   Http1Message& message = *message_;
   message.body.begin(message.head.framing, message.head.content_length);
   close_after_ = !message.head.keep_alive || draining_ || context_.handlers.draining();
-  failed_ = failure_told_ = head_sent_ = response_ended_ = continue_sent_ = false;
+  failed_ = failure_told_ = write_failed_ = false;
+  head_sent_ = response_ended_ = continue_sent_ = false;
   chunk_left_ = 0;
   skipped_bytes_ = 0;
   phase_ = Phase::Serving;
@@ -271,7 +272,7 @@ void Http1ServerSession::closeAfterResponse() {
 bool Http1ServerSession::linger() {
   if (!out_.empty()) {
     flush();
-    if (!out_.empty() && !failed_) return false;
+    if (!out_.empty() && !write_failed_) return false;
     connection_.closeWrite();
   }
   in_.clear();
@@ -301,9 +302,9 @@ void Http1ServerSession::refuse(uint16_t status, std::string_view reason) {
   out_.append(body);
   head_bytes_ = 0;
   seen_ = 0;
-  failed_ = false;
+  failed_ = write_failed_ = false;
   flush();
-  if (failed_) {
+  if (write_failed_) {
     close();
     return;
   }
@@ -317,6 +318,7 @@ void Http1ServerSession::close() {
   if (phase_ == Phase::Closed) return;
   phase_ = Phase::Closed;
   timer_.disarm();
+  connection_.stop();
   if (handler_ != nullptr) context_.handlers.endHandler(*std::exchange(handler_, nullptr));
   context_.on_closed(context_.owner, *this);
 }
@@ -325,7 +327,9 @@ void Http1ServerSession::close() {
 
 IoResult Http1ServerSession::readSome(size_t room) { return connection_.read(in_, room); }
 
+// After malformed input the client can still be answered; after a reset it cannot.
 void Http1ServerSession::fail(ErrorCode code, std::string detail) {
+  write_failed_ = write_failed_ || code == ErrorCode::Reset;
   if (failed_) return;
   failed_ = true;
   failure_ = Error{code, ErrorSource::Client, Retry::No, std::move(detail)};
@@ -442,13 +446,13 @@ void Http1ServerSession::sendHead(ResponseHead& head) {
   if (request.method == Method::Head && head.framing == Framing::UntilClose) {
     head.framing = Framing::None;
   }
-  close_after_ = close_after_ || draining_ || response_framing_ == Framing::UntilClose ||
+  close_after_ = close_after_ || draining_ || failed_ || response_framing_ == Framing::UntilClose ||
                  (request.expects_continue && !continue_sent_ && !requestEnded());
   writeResponseHead(head, {.close = close_after_, .http10 = http10}, out_);
 }
 
 size_t Http1ServerSession::sendContent(std::string_view content) {
-  if (failed_ || response_framing_ == Framing::None) return content.size();
+  if (write_failed_ || response_framing_ == Framing::None) return content.size();
   const size_t offered = content.size();
   size_t taken = 0;
   while (taken < offered) {
@@ -502,7 +506,7 @@ size_t Http1ServerSession::writeThrough(std::string_view content) {
 }
 
 void Http1ServerSession::sendEnd(const FieldList* trailers) {
-  if (response_framing_ == Framing::Chunked && !failed_) writeChunkedEnd(trailers, out_);
+  if (response_framing_ == Framing::Chunked && !write_failed_) writeChunkedEnd(trailers, out_);
   response_ended_ = true;
 }
 
@@ -513,7 +517,7 @@ void Http1ServerSession::startTunnel() {
 }
 
 void Http1ServerSession::flush() {
-  while (!out_.empty() && !failed_) {
+  while (!out_.empty() && !write_failed_) {
     const IoResult result = connection_.write(out_.view());
     if (result.state == State::Blocked) return;
     if (result.state != State::Done) {

@@ -138,6 +138,7 @@ class Http1ServerSession final : public Deletable,
   Framing response_framing_ = Framing::None;
   bool failed_ = false;
   bool failure_told_ = false;
+  bool write_failed_ = false;
   bool in_turn_ = false;
   bool head_sent_ = false;
   bool response_ended_ = false;

@@ -104,6 +104,7 @@ void UpstreamPool::release(const UpstreamLease& lease) {
 // Destruction waits for the end of the batch: the session may be the one whose event this is.
 void UpstreamPool::drop(std::unique_ptr<Http1ClientSession> session) {
   --connections_;
+  session->retire();
   context_.loop.deleteLater(std::move(session));
 }
 

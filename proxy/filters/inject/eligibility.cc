@@ -54,8 +54,11 @@ bool isNavigation(const FieldList& fields) {
     return destination->value() == "document";
   }
   if (isScripted(fields)) return false;
+  // A command-line client takes anything, or does not say.
+  if (fields.find(HeaderId::Accept) == nullptr) return true;
   return anyElement(fields, HeaderId::Accept, [](std::string_view element) {
-    return equalIgnoreCase(mainPart(element), "text/html");
+    const std::string_view type = mainPart(element);
+    return equalIgnoreCase(type, "text/html") || type == "*/*";
   });
 }
 
