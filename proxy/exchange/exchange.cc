@@ -221,7 +221,7 @@ void Exchange::pumpRequest() {
   }
   if (!stream_->requestEnded()) {
     // Until the whole request is out, only standing still is an error.
-    if (upstream.connected()) armIdle();
+    if (upstream.connected()) arm(Deadline::Idle, config().limits.body_idle);
     return;
   }
   upstream.sendEnd(stream_->trailers());
@@ -494,6 +494,7 @@ bool Exchange::sendReply() {
     if (isFieldValueSafe(value)) head.fields.add(name, value);
   }
   prepareHead(head);
+  if (!stream_->requestEnded()) stream_->closeAfterResponse();
   stream_->sendHead(head);
   head_sent_ = true;
   // Replies are small; what a slow client does not take gathers in the session.

@@ -383,8 +383,8 @@ void ProfilingFilter::redirectToViewer(const ProfiledRequest& request, Exchange&
   head.framing = Framing::None;  // the content is read and dropped
   exchange.record().status = 303;
   head.fields.add("Location",
-                  exchange.arena().join({request.origin, exchange.config().profiling.prefix, "/p/",
-                                         request.capture->id().text()}),
+                  exchange.arena().join({request.origin, exchange.config().profiling.prefix,
+                                         "/flamegraph?id=", request.capture->id().text()}),
                   HeaderId::Location);
   head.fields.add("Content-Length", "0", HeaderId::ContentLength);
 }

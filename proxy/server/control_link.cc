@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent-protocol/token/control_call.h"
+#include "proxy/base/log.h"
 #include "proxy/http/http1_parser.h"
 
 namespace flamegate::proxy {
@@ -68,7 +69,7 @@ void ControlLink::run() {
     std::string lines = runtime_.sink.take(kBatchBytesMax, next_poll - monotonicNow());
     if (!lines.empty() && !sendRecords(lines)) {
       runtime_.sink.putBack(std::move(lines));
-      runtime_.control.set(ControlHealth::State::Down);
+      note(ControlHealth::State::Down, "control takes no records");
       next_poll = {};
     }
   }
@@ -80,16 +81,28 @@ bool ControlLink::sendRecords(const std::string& lines) {
   return call("POST", "/internal/v1/captures", lines).status == 200;
 }
 
+void ControlLink::note(ControlHealth::State state, std::string_view why) {
+  if (runtime_.control.get() == state) return;
+  runtime_.control.set(state);
+  if (state == ControlHealth::State::Up) {
+    logInfo("control", "is up");
+  } else {
+    logWarning("control", "no profile can be kept: " + std::string(why));
+  }
+}
+
 void ControlLink::askRules() {
   const Reply reply = call("GET", "/internal/v1/rules", {});
   switch (reply.status) {
     case 200:
-      runtime_.control.set(ControlHealth::State::Up);
+      note(ControlHealth::State::Up, {});
       if (auto revoked = parseRevoked(reply.body)) runtime_.revocations.replace(std::move(*revoked));
       break;
-    case 503: runtime_.control.set(ControlHealth::State::StoreDown); break;
-    case 507: runtime_.control.set(ControlHealth::State::StoreFull); break;
-    default: runtime_.control.set(ControlHealth::State::Down);
+    case 503: note(ControlHealth::State::StoreDown, "the store is away"); break;
+    case 507: note(ControlHealth::State::StoreFull, "the store is full"); break;
+    default:
+      note(ControlHealth::State::Down,
+           "control does not answer, status " + std::to_string(reply.status));
   }
 }
 

@@ -35,6 +35,7 @@ class ControlLink {
   void run();
   bool sendRecords(const std::string& lines);
   void askRules();
+  void note(ControlHealth::State state, std::string_view why);
   Reply call(std::string_view method, std::string_view target, std::string_view body);
   Reply callOnce(const std::string& request);
   bool connect();

@@ -52,6 +52,17 @@ sigset_t handledSignals() {
   return set;
 }
 
+// Whether control works by something that has changed.
+bool concernsControl(const config::Config& old, const config::Config& fresh) {
+  const auto sameAgents = [](const config::Cluster& a, const config::Cluster& b) {
+    return a.name == b.name && a.service == b.service && a.secret_file == b.secret_file;
+  };
+  return old.control != fresh.control || old.store != fresh.store ||
+         old.profiling != fresh.profiling ||
+         !std::equal(old.clusters.begin(), old.clusters.end(), fresh.clusters.begin(),
+                     fresh.clusters.end(), sameAgents);
+}
+
 // A directory that only we can enter, for control's socket.
 Result<std::string> makeSocketDir() {
   const char* runtime = std::getenv("RUNTIME_DIRECTORY");
@@ -225,8 +236,7 @@ void Process::reload() {
   }
   const config::Config& old = snapshot_->config;
   const config::Config& fresh = (*snapshot)->config;
-  const bool control_changed = old.control != fresh.control || old.store != fresh.store ||
-                               old.profiling != fresh.profiling || old.clusters != fresh.clusters;
+  const bool control_changed = concernsControl(old, fresh);
   for (size_t i = 0; i < worker_count_; ++i) workers_[i]->apply(*snapshot, std::move(fds[i]));
   snapshot_ = std::move(*snapshot);
   sockets_->closeOthers(listeners);

@@ -227,7 +227,7 @@ bool Http1ServerSession::skipContent() {
   }
   // A client that was never told to go on may not send the content at all.
   const bool unsure = message_->head.expects_continue && !continue_sent_ && !requestEnded();
-  while (!unsure && !requestEnded() && !failed_ && skipped_bytes_ < kSkipBytesMax) {
+  while (!unsure && !close_after_ && !requestEnded() && !failed_ && skipped_bytes_ < kSkipBytesMax) {
     const std::string_view rest = content();
     if (rest.empty()) break;
     skipped_bytes_ += rest.size();
@@ -243,7 +243,7 @@ bool Http1ServerSession::skipContent() {
       timer_.arm(context_.loop.now() + context_.limits.idle);
       return false;
     }
-    closeAfterResponse();
+    finishConnection();
     return phase_ != Phase::Closed;
   }
   endRequest();
@@ -257,7 +257,7 @@ bool Http1ServerSession::mustLinger() const {
   return !requestEnded() || in_.size() > head_bytes_ || connection_.readable() || failed_;
 }
 
-void Http1ServerSession::closeAfterResponse() {
+void Http1ServerSession::finishConnection() {
   if (!mustLinger()) {
     if (connection_.secure()) connection_.closeWrite();
     close();

@@ -93,6 +93,7 @@ class Http1ServerSession final : public Deletable,
   void sendHead(ResponseHead& head) override;
   size_t sendContent(std::string_view content) override;
   void sendEnd(const FieldList* trailers) override;
+  void closeAfterResponse() override { close_after_ = true; }
   void breakOff() override { broken_off_ = true; }
   void startTunnel() override;
   void finishTurn() override { runTurn(); }
@@ -105,7 +106,7 @@ class Http1ServerSession final : public Deletable,
   void endRequest();
   bool skipContent();
   bool mustLinger() const;
-  void closeAfterResponse();
+  void finishConnection();
   bool linger();
   void refuse(uint16_t status, std::string_view reason);
   void close();

@@ -58,6 +58,9 @@ class ServerStream {
   virtual size_t sendContent(std::string_view content) = 0;
   // Once, after all content. `trailers` may be null.
   virtual void sendEnd(const FieldList* trailers) = 0;
+  // Before sendHead(): the connection is not used again, for example since the rest of the request is not
+  // going to be read.
+  virtual void closeAfterResponse() = 0;
   // Ends the stream so that the client sees an incomplete message.
   virtual void breakOff() = 0;
   // After sendHead() of a 101: both directions are bytes without framing from here on; the client's

@@ -126,7 +126,7 @@ class Documents(InjectionCase):
         for request in (
             [("Sec-Fetch-Dest", "iframe")],
             [("Sec-Fetch-Dest", "empty")],
-            [("Accept", "*/*")],
+            [("Accept", "application/json")],
             [("Accept", "text/html"), ("X-Requested-With", "XMLHttpRequest")],
             [("Accept", "text/html"), ("HX-Request", "true")],
             [("Accept", "text/html"), ("Turbo-Frame", "x")],

@@ -84,8 +84,10 @@ TEST(Eligibility, GoesByAcceptAndMarkersOnClearText) {
             InjectOutcome::Pending);
   EXPECT_EQ(judgeRequest({{"Accept", "image/png"}, {"Accept", "*/*, TEXT/HTML;q=0.9"}}),
             InjectOutcome::Pending);
-  EXPECT_EQ(judgeRequest({{"Accept", "*/*"}}), InjectOutcome::NotNavigation);
-  EXPECT_EQ(judgeRequest({}), InjectOutcome::NotNavigation);
+  // Command-line clients.
+  EXPECT_EQ(judgeRequest({{"Accept", "*/*"}}), InjectOutcome::Pending);
+  EXPECT_EQ(judgeRequest({}), InjectOutcome::Pending);
+  EXPECT_EQ(judgeRequest({{"Accept", "application/json"}}), InjectOutcome::NotNavigation);
   for (std::string_view marker : {"X-Requested-With", "HX-Request", "Turbo-Frame",
                                   "X-Turbo-Request-Id", "X-PJAX", "X-Inertia", "X-Up-Version"}) {
     EXPECT_EQ(judgeRequest({{"Accept", "text/html"}, {marker, "1"}}), InjectOutcome::NotNavigation)
