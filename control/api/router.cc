@@ -88,9 +88,11 @@ void Router::dispatch(ApiRequest request, Responder respond) const {
   }
   const Method method = request.method == Method::Head ? Method::Get : request.method;
   std::string allowed;
+  bool may_use_path = false;
   for (const Entry& entry : entries_) {
     std::optional<std::vector<std::string>> captured = matchPath(entry.segments, request.path);
     if (!captured) continue;
+    may_use_path = may_use_path || request.caller.allow.has(entry.resource.right);
     if (entry.resource.method != method) {
       allowed.append(allowed.empty() ? "" : ", ").append(methodName(entry.resource.method));
       continue;
@@ -104,7 +106,9 @@ void Router::dispatch(ApiRequest request, Responder respond) const {
     return;
   }
   if (!allowed.empty()) {
-    respond(methodNotAllowed(allowed));
+    // Only to whom the resource is open does it say what it knows.
+    respond(may_use_path ? methodNotAllowed(allowed)
+                         : errorReply(403, "forbidden", "this needs another right"));
     return;
   }
   dispatchFile(std::move(request), std::move(respond));

@@ -189,43 +189,6 @@ class Upstreams(unittest.TestCase):
         with Proxy(up, {"clusters": clusters}) as proxy:
             self.assertEqual([proxy.fetch().status for _ in range(6)], [200] * 6)
 
-    def test_an_unhealthy_endpoint_is_left_out_until_it_is_well(self):
-        sick, well = Upstream(), Upstream()
-        healthy = threading.Event()
-
-        def serve(request):
-            if request.target == "/healthz":
-                return reply(200 if healthy.is_set() else 503)
-            return reply(body=b"sick")
-
-        sick.respond = serve
-        well.respond = lambda request: reply(body=b"well")
-        for upstream in (sick, well):
-            self.addCleanup(upstream.close)
-        health = {
-            "path": "/healthz",
-            "interval": "50ms",
-            "timeout": "1s",
-            "healthy": 2,
-            "unhealthy": 2,
-        }
-        clusters = [
-            {
-                "name": "app",
-                "endpoints": [sick.address, well.address],
-                "balance": "round_robin",
-                "health": health,
-            }
-        ]
-        with Proxy(well, {"clusters": clusters}) as proxy:
-            wait_until(
-                lambda: all(proxy.fetch().body == b"well" for _ in range(4)),
-                "the sick endpoint is out",
-            )
-            healthy.set()
-            wait_until(lambda: proxy.fetch().body == b"sick", "the endpoint is back")
-
-
 class Reload(unittest.TestCase):
     def setUp(self):
         self.old, self.new = Upstream(lambda request: reply(body=b"old")), Upstream(
@@ -389,8 +352,9 @@ class Admin(ProxyCase):
             )
 
     def test_the_configuration_is_shown_without_secrets(self):
-        secret = "t0psecret-t0ken"
-        with Proxy(self.app, {"ingest": {"tokens": [{"token": secret, "project": "p"}]}}) as proxy:
+        secret = "t0psecret"
+        store = {"kind": "redis", "redis": {"url": f"redis://:{secret}@127.0.0.1:1/0"}}
+        with Proxy(self.app, {"store": store}) as proxy:
             response = fetch(proxy.admin_port, target="/config")
             self.assertEqual(response.status, 200)
             self.assertIn(self.app.address.encode(), response.body)

@@ -142,7 +142,7 @@ class Application(Upstream):
 
     def upload(self, profile_id, part="1-1", body=None):
         """Sends a profile as an agent does; the response is kept in `uploads`, too."""
-        body = pprof.encode(self.stacks) if body is None else body
+        body = pprof.encode(self.stacks or {}) if body is None else body
         path = f"/agent/v1/profiles/{profile_id}/{part}"
         total = sum(self.stacks.values()) if self.stacks else 0
         meta = base64url(
