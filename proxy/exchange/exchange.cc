@@ -219,6 +219,8 @@ void Exchange::pumpRequest() {
     }
     if (taken < content.size()) break;
   }
+  // A body that turned out malformed at its very end must not reach the application as a whole one.
+  if (stream_->failure() != nullptr) return;
   if (!stream_->requestEnded()) {
     // Until the whole request is out, only standing still is an error.
     if (upstream.connected()) arm(Deadline::Idle, config().limits.body_idle);
