@@ -74,8 +74,11 @@ class Identity(unittest.TestCase):
 class ControlKilled(ProfilingCase):
     """Control dies: traffic goes on, and comes back to profiling by itself."""
 
+    def setUp(self):
+        super().setUp()
+        wait_until(lambda: self.trigger().has("Profile-Id"), "the proxy has found control")
+
     def test_requests_go_on_unprofiled_and_recover(self):
-        self.assert_profiled(self.trigger())
         killed = self.proxy.kill_control()
         for _ in range(20):
             response = self.trigger("/during")

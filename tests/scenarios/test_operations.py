@@ -110,7 +110,7 @@ class Timeouts(ProxyCase):
     def test_an_application_that_does_not_answer_is_504(self):
         self.app.respond = self.never
         self.assertEqual(self.fetch(target="/response").status, 504)
-        self.assertTrue(self.app.connections[-1].wait_for_close(1))
+        self.assertTrue(self.app.connections[-1].closed.wait(1))
 
     def test_a_request_over_its_total_time_is_504(self):
         self.app.respond = self.never
@@ -188,6 +188,7 @@ class Upstreams(unittest.TestCase):
         ]
         with Proxy(up, {"clusters": clusters}) as proxy:
             self.assertEqual([proxy.fetch().status for _ in range(6)], [200] * 6)
+
 
 class Reload(unittest.TestCase):
     def setUp(self):

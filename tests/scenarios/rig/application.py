@@ -123,7 +123,7 @@ class Application(Upstream):
         if ticket.faults:
             raise AssertionError(f"bad profile request {value!r}: {ticket.faults}")
         if self.ack_state == "started" and self.stacks is not None:
-            threading.Thread(target=self.upload, args=(ticket.id,), daemon=True).start()
+            threading.Thread(target=self._upload_later, args=(ticket.id,), daemon=True).start()
         return self.acknowledge(answer, ticket) if answer is not None else None
 
     def acknowledge(self, answer, ticket):
@@ -139,6 +139,12 @@ class Application(Upstream):
         ).encode()
         first_line, _, rest = answer.partition(b"\r\n")
         return first_line + b"\r\n" + line + rest
+
+    def _upload_later(self, profile_id):
+        try:
+            self.upload(profile_id)
+        except (OSError, EOFError):
+            pass  # control is away; a real agent would try again
 
     def upload(self, profile_id, part="1-1", body=None):
         """Sends a profile as an agent does; the response is kept in `uploads`, too."""

@@ -53,12 +53,17 @@ class Reader:
 
     def __init__(self, sock):
         self.sock = sock
-        self.received = b""
+        self._data = bytearray()
         self._at = 0
         self.ended = False  # the peer has closed its side
+        self.was_reset = False
+
+    @property
+    def received(self):
+        return bytes(self._data)
 
     def buffered(self):
-        return self.received[self._at :]
+        return bytes(self._data[self._at :])
 
     def fill(self, deadline):
         """Waits for more bytes; False at the end of the stream."""
@@ -70,25 +75,23 @@ class Reader:
         except ConnectionResetError:
             data = b""
             self.was_reset = True
-        self.received += data
+        self._data += data
         self.ended = not data
         return not self.ended
 
-    was_reset = False
-
     def take(self, size, deadline):
-        while len(self.received) - self._at < size:
+        while len(self._data) - self._at < size:
             if not self.fill(deadline):
                 raise EOFError(f"ended after {self.buffered()[:200]!r}, {size} bytes expected")
-        taken = self.received[self._at : self._at + size]
+        taken = bytes(self._data[self._at : self._at + size])
         self._at += size
         return taken
 
     def take_until(self, mark, deadline):
         while True:
-            found = self.received.find(mark, self._at)
+            found = self._data.find(mark, self._at)
             if found >= 0:
-                taken = self.received[self._at : found + len(mark)]
+                taken = bytes(self._data[self._at : found + len(mark)])
                 self._at = found + len(mark)
                 return taken
             if not self.fill(deadline):
@@ -97,16 +100,16 @@ class Reader:
     def take_rest(self, deadline):
         while self.fill(deadline):
             pass
-        taken = self.received[self._at :]
-        self._at = len(self.received)
+        taken = self.buffered()
+        self._at = len(self._data)
         return taken
 
     def head(self, deadline):
         return Head(self.take_until(b"\r\n\r\n", deadline))
 
     def chunked(self, deadline):
-        """A chunked body: (content, trailer fields, size of each chunk)."""
-        content, sizes = b"", []
+        """A chunked body: (content, trailer fields)."""
+        parts = []
         while True:
             line = self.take_until(b"\r\n", deadline)[:-2]
             size_text = line.partition(b";")[0]
@@ -115,8 +118,7 @@ class Reader:
             size = int(size_text, 16)
             if size == 0:
                 break
-            sizes.append(size)
-            content += self.take(size, deadline)
+            parts.append(self.take(size, deadline))
             if self.take(2, deadline) != b"\r\n":
                 raise ProtocolError("no line end after a chunk")
         trailers = b""
@@ -125,7 +127,7 @@ class Reader:
             if line == b"\r\n":
                 break
             trailers += line
-        return content, Head(b"trailers\r\n" + trailers + b"\r\n").fields, sizes
+        return b"".join(parts), Head(b"trailers\r\n" + trailers + b"\r\n").fields
 
     def at_end(self, deadline=None):
         """Whether the peer has closed and nothing more came. Waits for the close."""
@@ -189,7 +191,7 @@ def read_response(reader, method="GET", deadline=None):
     if head.has("Transfer-Encoding"):
         if head.get("Transfer-Encoding").lower() != "chunked":
             raise ProtocolError(f"Transfer-Encoding {head.get('Transfer-Encoding')!r}")
-        content, trailers, _ = reader.chunked(deadline)
+        content, trailers = reader.chunked(deadline)
         return Response(head, content, interim, trailers, "chunked")
     if head.has("Content-Length"):
         length = head.get("Content-Length")

@@ -43,7 +43,7 @@ class Request:
             if codings:
                 if [coding.lower() for coding in codings] != ["chunked"]:
                     raise ProtocolError(f"the proxy sent Transfer-Encoding {codings}")
-                self._body, self.trailers, _ = self.connection.reader.chunked(deadline)
+                self._body, self.trailers = self.connection.reader.chunked(deadline)
             elif length:
                 if len(length) != 1 or not re.fullmatch("[0-9]+", length[0]):
                     raise ProtocolError(f"the proxy sent Content-Length {length}")
