@@ -58,7 +58,7 @@ void HttpServer::onAccept(proxy::UniqueFd fd, const proxy::Address& peer) {
   }
   proxy::Http1ServerSession* const raw = session.get();
   sessions_.emplace(raw, std::move(session));
-  if (!raw->start()) onClosed(*raw);
+  raw->start();
 }
 
 void HttpServer::onClosed(proxy::Http1ServerSession& session) {

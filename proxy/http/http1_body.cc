@@ -113,6 +113,10 @@ bool Http1BodyDecoder::lookAtTrailers(std::string_view rest, Step& step) {
       return false;
     }
     size = end + 4;
+    if (size > kTrailerBytesMax) {
+      step.fault = Http1Fault::Trailers;
+      return false;
+    }
     step.trailers = rest.substr(0, size);
   }
   step.framing_bytes += size;

@@ -4,10 +4,8 @@
 
 namespace flamegate::proxy {
 
-Connection::Connection(EventLoop& loop, UniqueFd fd, ConnectionEvents& events, bool writable)
-    : loop_(loop), events_(events), fd_(std::move(fd)) {
-  ready_.writable = writable;
-}
+Connection::Connection(EventLoop& loop, UniqueFd fd, ConnectionEvents& events, Readiness ready)
+    : loop_(loop), events_(events), fd_(std::move(fd)), ready_(ready) {}
 
 Result<> Connection::start() { return loop_.watch(fd_.get(), watch_, &Connection::onEvent, this); }
 

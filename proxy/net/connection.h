@@ -26,12 +26,16 @@ class ConnectionEvents {
 // Owner: a session. Thread: its loop's. Ends: with its owner, which closes the descriptor.
 class Connection {
  public:
-  // Call start() before anything else. `writable`: false for a connect in progress.
-  Connection(EventLoop& loop, UniqueFd fd, ConnectionEvents& events, bool writable);
+  // `writable`: false for a connect in progress. `readable`: whether to try a read before any event,
+  // as on an accepted socket, whose first bytes are mostly there.
+  Connection(EventLoop& loop, UniqueFd fd, ConnectionEvents& events, Readiness ready);
 
   // Before start(): lets a transport built over `fd()` and `readiness()` carry the bytes.
   void setTransport(std::unique_ptr<Transport> transport) { transport_ = std::move(transport); }
+  // Begins to wait for events; what is ready already raises one at once. Until then reading and
+  // writing work, but nobody tells when they would.
   Result<> start();
+  bool started() const { return watch_.active(); }
   // No event comes any more; for an owner that waits for its deferred destruction.
   void stop() { watch_.stop(); }
 

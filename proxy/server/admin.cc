@@ -70,8 +70,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::create(EventLoop& loop, Unique
       Listener::create(loop, std::move(listening), [self](UniqueFd fd, const Address& peer) {
         auto session =
             std::make_unique<Http1ServerSession>(self->sessions_context_, std::move(fd), peer, 0);
-        Http1ServerSession& started = self->sessions_.pushFront(std::move(session));
-        if (!started.start()) self->sessions_.take(started);
+        self->sessions_.pushFront(std::move(session)).start();
       });
   if (!listener) return fail(std::move(listener.error()));
   server->listener_ = std::move(*listener);

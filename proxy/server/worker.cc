@@ -104,11 +104,7 @@ void Worker::accept(size_t listener, UniqueFd fd, const Address& peer) {
     Connection& connection = session->connection();
     session->setSecure(tls->accept(connection.fd(), connection.readiness()));
   }
-  Http1ServerSession& started = sessions_.pushFront(std::move(session));
-  if (auto ready = started.start(); !ready) {
-    logError("worker", ready.error().detail);
-    onSessionClosed(started);
-  }
+  sessions_.pushFront(std::move(session)).start();
 }
 
 void Worker::onSessionClosed(Http1ServerSession& session) {

@@ -34,7 +34,7 @@ Http1ClientSession::Http1ClientSession(ClientSessionContext& context, UniqueFd f
     : context_(context),
       owner_(owner),
       endpoint_(endpoint),
-      connection_(context.loop, std::move(fd), *this, false),
+      connection_(context.loop, std::move(fd), *this, {}),
       in_(context.loop.buffers()),
       out_(context.loop.buffers()) {}
 

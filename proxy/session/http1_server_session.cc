@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "proxy/base/log.h"
 #include "proxy/base/strings.h"
 
 namespace flamegate::proxy {
@@ -22,6 +23,7 @@ constexpr size_t kSkipBytesMax = 256 * 1024;
 constexpr Duration kLingerTime = std::chrono::seconds(2);
 constexpr size_t kLingerBytesMax = 1024 * 1024;
 constexpr int kRequestsPerTurn = 16;
+constexpr Duration kWatchDelay = std::chrono::milliseconds(100);
 
 Peer peerOf(const Address& address, char (&text)[46], size_t listener) {
   Peer peer;
@@ -53,7 +55,7 @@ Peer peerOf(const Address& address, char (&text)[46], size_t listener) {
 Http1ServerSession::Http1ServerSession(ServerSessionContext& context, UniqueFd fd,
                                        const Address& peer, size_t listener)
     : context_(context),
-      connection_(context.loop, std::move(fd), *this, true),
+      connection_(context.loop, std::move(fd), *this, {.readable = true, .writable = true}),
       in_(context.loop.buffers()),
       out_(context.loop.buffers()),
       timer_(context.loop.timers(),
@@ -70,9 +72,9 @@ void Http1ServerSession::setSecure(std::unique_ptr<Transport> transport) {
   connection_.setTransport(std::move(transport));
 }
 
-Result<> Http1ServerSession::start() {
+void Http1ServerSession::start() {
   becomeIdle();
-  return connection_.start();
+  runTurn();
 }
 
 void Http1ServerSession::drain() {
@@ -94,6 +96,10 @@ void Http1ServerSession::onReady() {
 }
 
 void Http1ServerSession::onTimer() {
+  if (phase_ == Phase::Serving) {
+    watch();
+    return;
+  }
   if (phase_ == Phase::Request && !in_.empty()) {
     refuse(408, "header-timeout");
     runTurn();
@@ -114,6 +120,28 @@ void Http1ServerSession::runTurn() {
     }
   }
   in_turn_ = false;
+  if (phase_ != Phase::Closed && !connection_.started()) watchIfNeeded();
+}
+
+// A connection that brings one request and is closed after its response need not be registered with
+// the loop, nor be taken out of it. So that is put off while the response is awaited; after a moment
+// the client is watched all the same, as it may go away.
+void Http1ServerSession::watchIfNeeded() {
+  const bool only_response_left =
+      phase_ == Phase::Serving && connection_.writable() && requestEnded() && !tunnel_;
+  if (!only_response_left) {
+    watch();
+  } else if (!timer_.armed()) {
+    timer_.arm(context_.loop.now() + kWatchDelay);
+  }
+}
+
+void Http1ServerSession::watch() {
+  if (connection_.started()) return;
+  if (auto started = connection_.start(); !started) {
+    logError("session", started.error().detail);
+    close();
+  }
 }
 
 // One step of the session's life; false when it has to wait for an event.

@@ -59,7 +59,8 @@ class Http1ServerSession final : public Deletable,
   // Before start(): TLS over the connection's descriptor.
   Connection& connection() { return connection_; }
   void setSecure(std::unique_ptr<Transport> transport);
-  Result<> start();
+  // Serves what is there already; on_closed may come from within.
+  void start();
 
   // Ends an idle connection now, a busy one after its response.
   void drain();
@@ -100,6 +101,8 @@ class Http1ServerSession final : public Deletable,
   uint64_t bytesSent() const override { return bytes_sent_; }
 
   void runTurn();
+  void watchIfNeeded();
+  void watch();
   bool step();
   bool readRequest();
   void beginRequest(size_t head_bytes);
