@@ -21,6 +21,7 @@ size_t fieldsSize(const FieldList& fields) {
 }
 
 char* put(char* at, std::string_view text) {
+  if (text.empty()) return at;  // an empty view may have no address
   std::memcpy(at, text.data(), text.size());
   return at + text.size();
 }

@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kSignals[] = {SIGHUP, SIGTERM, SIGINT, SIGCHLD};
 constexpr size_t kReservedFds = 128;
+constexpr size_t kRuntimeDirBytesMax = 70;
 constexpr Duration kControlPatience = std::chrono::seconds(3);
 constexpr size_t kPasswordThreads = 1;
 constexpr size_t kPasswordQueueMax = 64;
@@ -67,7 +68,9 @@ bool concernsControl(const config::Config& old, const config::Config& fresh) {
 Result<std::string> makeSocketDir() {
   const char* runtime = std::getenv("RUNTIME_DIRECTORY");
   if (runtime == nullptr) runtime = std::getenv("XDG_RUNTIME_DIR");
-  std::string path = std::string(runtime != nullptr ? runtime : "/tmp") + "/flamegate-XXXXXX";
+  // A socket's path has room for 107 bytes.
+  const bool fits = runtime != nullptr && std::strlen(runtime) <= kRuntimeDirBytesMax;
+  std::string path = std::string(fits ? runtime : "/tmp") + "/flamegate-XXXXXX";
   if (mkdtemp(path.data()) == nullptr) {
     return fail(ErrorCode::Io, ErrorSource::Internal, path + ": " + std::strerror(errno));
   }
@@ -144,8 +147,6 @@ Result<> Process::start() {
   if (!log) return fail(std::move(log.error()));
   access_log_ = std::move(*log);
   shared_.access_log = access_log_.get();
-  sockets_ = std::make_unique<ListenSockets>(worker_count_);
-  if (auto opened = sockets_->open(snapshot_->config.listeners); !opened) return opened;
   shared_.make_filters = [this](const Snapshot& snapshot,
                                 std::vector<std::unique_ptr<Filter>>& filters) {
     if (snapshot.profiling->enabled()) {
@@ -155,6 +156,8 @@ Result<> Process::start() {
     filters.push_back(makeHeaderEditsFilter());
   };
   startControl();
+  sockets_ = std::make_unique<ListenSockets>(worker_count_);
+  if (auto opened = sockets_->open(snapshot_->config.listeners); !opened) return opened;
   if (auto started = startWorkers(snapshot_); !started) return started;
   return startAdmin();
 }

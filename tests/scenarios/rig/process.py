@@ -52,7 +52,7 @@ class Proxy:
         self.log_path = self.directory / "stderr"
         self.access_log_path = self.directory / "access.log"
         self.config = merge(self._defaults(upstream), config or {})
-        self.env = {**os.environ, **(env or {})}
+        self.env = {**os.environ, "XDG_RUNTIME_DIR": str(self.directory), **(env or {})}
         self._process = None
         self.tolerates_crash = False
 
