@@ -22,6 +22,7 @@ from tests.support.server import Server, free_port  # noqa: E402
 
 GUNICORN = "/usr/bin/gunicorn"
 START_S = 30
+RECORDING_MS_MAX = 600_000  # on a busy machine a second of CPU time takes long
 
 
 class Answer(NamedTuple):
@@ -82,7 +83,7 @@ class Direct:
     def profiled(self, path) -> Answer:
         profile_id = new_id()
         began = time.monotonic_ns()
-        _, headers, body = self._server.get(path, header(profile_id))
+        _, headers, body = self._server.get(path, header(profile_id, max=RECORDING_MS_MAX))
         took = time.monotonic_ns() - began
         state = fields_of(dict(headers).get("Flamegate-Ack", "st=none"))["st"]
         profile = self._control.upload(profile_id).profile if state == "started" else None
@@ -95,12 +96,14 @@ clusters:
   - name: app
     endpoints: ["unix:{application}"]
     service: shop
+access_log: {{path: none}}
 admin: {{address: none}}
 store: {{kind: memory}}
 control: {{agents: {{address: "127.0.0.1:{agents}"}}}}
 profiling:
   secret_file: {directory}/secret
   session_secret_file: {directory}/session
+  defaults: {{max: {recording_ms_max}ms}}
   limits: {{concurrent: 20, per_minute: 6000, per_route: 20}}
 """
 
@@ -115,7 +118,7 @@ class Proxied:
         directory = self._stack.enter_context(tempfile.TemporaryDirectory())
         self._port, agents = free_port(), free_port()
         secret = os.path.join(directory, "secret")
-        with open(secret, "wb") as file:
+        with open(secret, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(SECRET)
         environ = {
             "FLAMEGATE_SECRET_FILE": secret,
@@ -127,7 +130,11 @@ class Proxied:
         with open(configuration, "w", encoding="utf-8") as file:
             file.write(
                 _CONFIGURATION.format(
-                    port=self._port, application=server.path, agents=agents, directory=directory
+                    port=self._port,
+                    application=server.path,
+                    agents=agents,
+                    directory=directory,
+                    recording_ms_max=RECORDING_MS_MAX,
                 )
             )
         self._flamegate = subprocess.Popen(

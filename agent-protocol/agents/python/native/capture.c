@@ -104,9 +104,12 @@ static void take_sample(fg_capture* c, const fg_usage* now, const void* context)
   c->last = *now;
 }
 
-static void schedule_next(fg_capture* c, int64_t now_ns) {
+// `tick_ns` is what this tick took. The thread has nine times that for itself before the next one:
+// on a machine that is too slow for the period it would otherwise do nothing but ticks.
+static void schedule_next(fg_capture* c, int64_t tick_ns) {
+  int64_t earliest_ns = fg_monotonic_ns() + 9 * tick_ns;
   c->due_ns += draw_gap(c);
-  while (c->due_ns <= now_ns && c->due_ns < c->deadline_ns) {
+  while (c->due_ns <= earliest_ns && c->due_ns < c->deadline_ns) {
     c->counts.ticks++;
     c->counts.missed++;
     c->due_ns += draw_gap(c);
@@ -139,8 +142,9 @@ static void tick(fg_capture* c, const void* context) {
     return;
   }
   take_sample(c, &now, context);
-  c->counts.handler_ns += fg_thread_cpu_ns() - now.cpu_ns;
-  schedule_next(c, fg_monotonic_ns());
+  int64_t tick_ns = fg_thread_cpu_ns() - now.cpu_ns;
+  c->counts.handler_ns += tick_ns;
+  schedule_next(c, tick_ns);
 }
 
 static void* tick_name(const fg_capture* c) {

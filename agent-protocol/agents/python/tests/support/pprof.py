@@ -87,6 +87,12 @@ def _packed(chunks):
     return values
 
 
+def _numbers(values):
+    """Of a repeated field, which may be packed or not."""
+    packed = [value for value in values if isinstance(value, bytes)]
+    return _packed(packed) if packed else values
+
+
 def _one(fields, number, default=0):
     return fields[number][0] if fields[number] else default
 
@@ -105,8 +111,8 @@ def read(data) -> Profile:
         labels = {}
         for label in map(_fields, sample[3]):
             labels[strings[_one(label, 1)]] = strings[_one(label, 2)] or _one(label, 3)
-        stack = tuple(frame for location in _packed(sample[1]) for frame in frames[location])
-        samples.append(Sample(stack, tuple(_packed(sample[2])), labels))
+        stack = tuple(frame for location in _numbers(sample[1]) for frame in frames[location])
+        samples.append(Sample(stack, tuple(_numbers(sample[2])), labels))
 
     def value_type(raw):
         pair = _fields(raw)
@@ -119,7 +125,7 @@ def read(data) -> Profile:
         value_type(_one(fields, 11, b"")),
         _one(fields, 9),
         _one(fields, 10),
-        [strings[i] for i in fields[13]],
+        [strings[i] for i in _numbers(fields[13])],
         strings[_one(fields, 14)],
     )
 
