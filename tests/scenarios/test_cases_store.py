@@ -1,5 +1,6 @@
 """Stores that are full, away, locked or damaged never hurt traffic (area E)."""
 
+import json
 import gzip
 import os
 import pathlib
@@ -49,6 +50,10 @@ class StoreCase(unittest.TestCase):
         profile_id = response.get("Profile-Id")
         self.wait_stored(proxy, profile_id)
         return profile_id
+
+    def store_is_available(self, proxy):
+        status = self.api(proxy, "status")
+        return status.status == 200 and json.loads(status.body)["store"]["available"]
 
     def profiled(self, proxy):
         response = self.trigger(proxy)
@@ -135,6 +140,8 @@ class E04Reconnecting(StoreCase):
                 self.trigger(proxy)
             self.assertIn(self.api(proxy, "profiles").status, (200, 503))
             redis.start()
+            # Until control has connected again uploads are answered 503, and agents try again.
+            wait_until(lambda: self.store_is_available(proxy), "the store is back", 15)
             self.store_one(proxy)
             for text in (password, urllib.parse.quote(password, safe="")):
                 self.assertNotIn(text, proxy.log())
