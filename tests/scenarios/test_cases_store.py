@@ -51,9 +51,12 @@ class StoreCase(unittest.TestCase):
         self.wait_stored(proxy, profile_id)
         return profile_id
 
-    def store_is_available(self, proxy):
-        status = self.api(proxy, "status")
-        return status.status == 200 and json.loads(status.body)["store"]["available"]
+    def stores_now(self, proxy):
+        response = self.trigger(proxy)
+        if not response.has("Profile-Id"):
+            return False
+        answer = self.api(proxy, f"profiles/{response.get('Profile-Id')}?wait=1s")
+        return answer.status == 200 and json.loads(answer.body)["state"] == "stored"
 
     def profiled(self, proxy):
         response = self.trigger(proxy)
@@ -141,8 +144,7 @@ class E04Reconnecting(StoreCase):
             self.assertIn(self.api(proxy, "profiles").status, (200, 503))
             redis.start()
             # Until control has connected again uploads are answered 503, and agents try again.
-            wait_until(lambda: self.store_is_available(proxy), "the store is back", 15)
-            self.store_one(proxy)
+            wait_until(lambda: self.stores_now(proxy), "a profile is stored again", 20)
             for text in (password, urllib.parse.quote(password, safe="")):
                 self.assertNotIn(text, proxy.log())
 
