@@ -56,7 +56,7 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create() {
 }
 
 EventLoop::~EventLoop() {
-  deleted_.clear();
+  runDeletions();
   posted_.clear();
   wake_watch_.stop();
   if (tick_ != nullptr) event_free(tick_);
@@ -69,6 +69,7 @@ void EventLoop::run() {
 }
 
 void EventLoop::runOnce(bool wait) {
+  tickAsNeeded();
   const bool pending = !resumed_.empty() || !deleted_.empty();
   event_base_loop(base_, EVLOOP_ONCE | (wait && !pending ? 0 : EVLOOP_NONBLOCK));
   afterBatch();
@@ -86,21 +87,28 @@ void EventLoop::afterBatch() {
     object->unlink();
     object->resume();
   }
-  // A destructor may hand over further objects.
+  runDeletions();
+  now_ = {};
+}
+
+// A destructor may hand over further objects.
+void EventLoop::runDeletions() {
   while (!deleted_.empty()) {
     auto object = std::move(deleted_.back());
     deleted_.pop_back();
   }
-  if (ticking_ == timers_.idle()) {
-    ticking_ = !ticking_;
-    const timeval every{0, TimerWheel::kTick.count() / 1000};
-    if (ticking_) {
-      event_add(tick_, &every);
-    } else {
-      event_del(tick_);
-    }
+}
+
+// Timers may have been armed in the last batch, or before the loop ran at all.
+void EventLoop::tickAsNeeded() {
+  if (ticking_ != timers_.idle()) return;
+  ticking_ = !ticking_;
+  const timeval every{0, TimerWheel::kTick.count() / 1000};
+  if (ticking_) {
+    event_add(tick_, &every);
+  } else {
+    event_del(tick_);
   }
-  now_ = {};
 }
 
 void EventLoop::tickTimers() { timers_.advance(now()); }

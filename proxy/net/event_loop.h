@@ -103,6 +103,8 @@ class EventLoop {
   Result<> add(int fd, short events, Watch& watch, Watch::Callback callback, void* context);
   void afterBatch();
   void runPosted();
+  void runDeletions();
+  void tickAsNeeded();
   void tickTimers();
 
   event_base* base_ = nullptr;

@@ -37,7 +37,10 @@ Address Listener::address() const {
   return Address::fromSockaddr(reinterpret_cast<sockaddr*>(&storage), size);
 }
 
-void Listener::pause() { watch_.stop(); }
+void Listener::pause() {
+  resume_timer_.disarm();
+  watch_.stop();
+}
 
 void Listener::resume() {
   auto watched = loop_.watchLevel(
