@@ -106,9 +106,9 @@ bool Http1BodyDecoder::lookAtTrailers(std::string_view rest, Step& step) {
   if (rest.starts_with("\r\n")) {
     size = 2;
   } else {
+    const bool bare = !rest.empty() && (rest[0] == '\n' || (rest[0] == '\r' && rest.size() > 1));
     const size_t end = rest.find("\r\n\r\n");
-    if (end == std::string_view::npos) {
-      const bool bare = !rest.empty() && (rest[0] == '\n' || (rest[0] == '\r' && rest.size() > 1));
+    if (bare || end == std::string_view::npos) {
       if (bare || rest.size() > kTrailerBytesMax) step.fault = Http1Fault::Trailers;
       return false;
     }

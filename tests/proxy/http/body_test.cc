@@ -101,6 +101,7 @@ const std::vector<Case>& chunkedCases() {
       {"5\r\nhello0\r\n\r\n", "", F::ChunkSize},
       {"0\r\n\n", "", F::Trailers},
       {"0\r\n\rX", "", F::Trailers},
+      {"0\r\n\nX: 1\r\n\r\n", "", F::Trailers},
   };
   return all;
 }
