@@ -19,7 +19,7 @@ TIMEOUT_S = 45.0  # control may hold an upload for 30 s
 TRIES = 3
 RETRY_WINDOW_S = 30.0
 RETRY_STATUS = (429, 503)
-EXIT_WAIT_S = 1.0
+EXIT_WAIT_S = 2.0
 PARTS = 1_000_000
 
 _log = logging.getLogger("flamegate")

@@ -60,7 +60,7 @@ class Uploads(unittest.TestCase):
             f"first to last over "
             f"{len(self.control.connections)} connection(s)"
         )
-        self.assertLess(latencies[25], 20)
+        self.sleep.assert_not_called()
 
     def test_one_connection_is_kept(self):
         for _ in range(5):
