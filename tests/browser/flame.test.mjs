@@ -74,27 +74,25 @@ describe('drawing', () => {
     await close();
   });
 
-  it('draws 100,000 frames, and a zoom of them, in time for a moving picture', async () => {
+  it('draws 100,000 frames with a few thousand rectangles, however it is zoomed', async () => {
     const { page, canvas, close } = await open(`${fixture.bigId}?v=left`);
     const { drawn } = await canvasColours(page, 'canvas.flame');
     assert.ok(drawn > 0.2, `${drawn} drawn`);
-    await canvas.focus();
-    const steps = 30;
-    const spent = await canvas.evaluate(async (at, rounds) => {
-      const began = performance.now();
-      for (let i = 0; i < rounds; i++) {
-        at.dispatchEvent(
-          new KeyboardEvent('keydown', {
-            key: i % 10 < 5 ? '+' : '-',
-            bubbles: true,
-          }),
-        );
-        await new Promise((done) => requestAnimationFrame(done));
+    const most = await canvas.evaluate(async (at) => {
+      const context = at.getContext('2d');
+      const fillRect = context.fillRect.bind(context);
+      let rectangles = 0;
+      context.fillRect = (...box) => (rectangles++, fillRect(...box));
+      let worst = 0;
+      for (const key of '++++++++------') {
+        rectangles = 0;
+        at.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        worst = Math.max(worst, rectangles);
       }
-      return performance.now() - began;
-    }, steps);
-    // Far above what it takes; only a renderer that draws every frame of the tree fails this.
-    assert.ok(spent / steps < 150, `${spent / steps} ms a frame`);
+      return worst;
+    });
+    assert.ok(most > 100 && most < 12_000, `${most} rectangles in a frame`);
     await close();
   });
 });

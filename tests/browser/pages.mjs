@@ -18,6 +18,9 @@ export async function openPage(
     viewport: { width, height },
     colorScheme,
   });
+  // Generous: the machine may have other things to do.
+  context.setDefaultTimeout(120_000);
+  context.setDefaultNavigationTimeout(120_000);
   await context.addInitScript(() => {
     window.violations = [];
     addEventListener('securitypolicyviolation', (event) =>

@@ -12,6 +12,8 @@ import {
 import { kStyle } from './style';
 
 const kMinutes = 15;
+const kFirstLookMs = 2000;
+const kLastLookMs = 60_000;
 const kPhases: [string, string][] = [
   ['queue', 'queue'],
   ['connect', 'connect'],
@@ -61,6 +63,7 @@ export class Panel {
   private session = storedSession();
   private failure = '';
   private timer = 0;
+  private lookTimer = 0;
 
   constructor(
     private readonly prefix: string,
@@ -107,7 +110,16 @@ export class Panel {
     this.section.className = open ? '' : 'gone';
     this.update();
     if (!open) return;
-    void this.requests.askPageview().then(() => this.requests.followAll());
+    void this.lookAround(kFirstLookMs);
+  }
+
+  // Asks for what only the proxy has seen, less and less often, as long as the panel is open.
+  private async lookAround(pause: number): Promise<void> {
+    await this.requests.askPageview();
+    await this.requests.followAll();
+    clearTimeout(this.lookTimer);
+    if (!this.open || pause > kLastLookMs) return;
+    this.lookTimer = window.setTimeout(() => void this.lookAround(pause * 2), pause);
   }
 
   private tick(): void {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { placeOnAxis } from '../app/model/axis';
 import { layOutTimeline } from '../app/model/chart';
 import {
   boxAt,
@@ -258,6 +259,11 @@ describe('owners', () => {
     ['<template>', 'own'],
   ])('of %s: %s', (file, owner) => expect(ownerOf(file)).toBe(owner));
 
+  it('take the package that the service is named after for own code', () => {
+    expect(ownerOf('/usr/lib/python3/dist-packages/my_shop/views.py', 'My-Shop')).toBe('own');
+    expect(ownerOf('/usr/lib/python3/dist-packages/flask/app.py', 'My-Shop')).toBe('library');
+  });
+
   it('know the package', () => {
     expect(packageOf('/x/node_modules/@scope/pkg/index.js', 'f')).toBe('@scope/pkg');
     expect(packageOf('/srv/app/views.py', 'f')).toBe('/srv/app');
@@ -374,5 +380,34 @@ describe('the chart in time order', () => {
     const found = findFrame(merged, frameName(frames, second, true));
     expect(merged.symbols.name(merged.fn[found])).toBe('a');
     expect(total(merged, found)).toBe(30);
+  });
+});
+
+describe('the place of samples on the axis', () => {
+  const at = (startMs: number, sampledMs: number, started = 1000, durationMs = 100) => {
+    const answer = {
+      ...timeline([]),
+      start_unix_ns: `${startMs}000000`,
+      duration_ns: sampledMs * 1e6,
+    };
+    const meta = {
+      id: 'x',
+      state: 'stored' as const,
+      started_at: new Date(started).toISOString(),
+      duration_ms: durationMs,
+      phases_ms: { queue: 3, connect: 2 },
+    };
+    const place = placeOnAxis(meta, answer);
+    return [place.offset / 1e6, place.span / 1e6, place.clocksAgree];
+  };
+  it('is where their clock says', () => expect(at(1004, 90)).toEqual([4, 100, true]));
+  it('is inside the request when it is off by little', () => {
+    expect(at(999, 90)).toEqual([0, 100, true]);
+    expect(at(1011, 90)).toEqual([10, 100, true]);
+  });
+  it('may go on after the response', () => expect(at(1050, 90)).toEqual([50, 140, true]));
+  it('is where the application got the request when the clocks disagree', () => {
+    expect(at(99_000, 90)).toEqual([5, 100, false]);
+    expect(at(1, 99)).toEqual([5, 104, false]);
   });
 });

@@ -37,19 +37,26 @@ interface Hatched {
   right: number;
 }
 
-// Rectangles by colour, so that a frame changes the fill style a few dozen times, not thousands.
-class Batches {
+// Rectangles by colour, so that a frame changes the fill style a few dozen times, not thousands. Kept
+// by a view from one frame of the screen to the next, for its memory only.
+export class Batches {
   private readonly rects: number[][] = Array.from({ length: kBuckets * 2 }, () => []);
   readonly matches: number[] = [];
   readonly labels: Label[] = [];
   // By row of the screen.
-  readonly hatched = new Map<number, Hatched[]>();
+  private readonly hatched = new Map<number, Hatched[]>();
 
   clear(): void {
     for (const list of this.rects) list.length = 0;
     this.matches.length = 0;
     this.labels.length = 0;
     this.hatched.clear();
+  }
+
+  noteHatched(y: number, left: number, right: number): void {
+    const row = this.hatched.get(y);
+    if (row) row.push({ left, right });
+    else this.hatched.set(y, [{ left, right }]);
   }
 
   // Whether a hatched stretch begins or ends under a label.
@@ -85,9 +92,12 @@ class Batches {
   }
 }
 
-const batches = new Batches();
-
-export function paint(context: CanvasRenderingContext2D, scene: Scene, palette: Palette): void {
+export function paint(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  palette: Palette,
+  batches: Batches,
+): void {
   const { frames, scroll, width, height, ratio } = scene;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = palette.well;
@@ -96,21 +106,21 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, palette: 
   batches.clear();
   const first = Math.max(0, Math.floor(scroll / kRowHeight));
   const last = Math.min(frames.rows.length - 2, Math.floor((scroll + height) / kRowHeight));
-  for (let depth = first; depth <= last; depth++) collectRow(scene, palette, depth);
+  for (let depth = first; depth <= last; depth++) collectRow(batches, scene, palette, depth);
   batches.fill(context, palette);
-  paintMarks(context, scene, palette);
-  paintLabels(context, palette);
+  paintMarks(context, scene, palette, batches);
+  paintLabels(context, palette, batches);
   outline(context, scene, scene.hovered, palette.hover, 1);
   outline(context, scene, scene.selected, palette.pick, 2);
 }
 
-function collectRow(scene: Scene, palette: Palette, depth: number): void {
+function collectRow(batches: Batches, scene: Scene, palette: Palette, depth: number): void {
   const { frames, from, to, mask, ratio } = scene;
   const scale = scene.width / (to - from);
   const snap = (value: number) => Math.round(value * ratio) / ratio;
   const y = depth * kRowHeight - scene.scroll;
   const end = frames.rows[depth + 1];
-  const strip = new Strip(y);
+  const strip = new Strip(batches, y);
   for (let box = firstEndingAfter(frames, depth, from); box < end; box++) {
     const start = frames.start[box];
     if (start >= to) break;
@@ -128,24 +138,12 @@ function collectRow(scene: Scene, palette: Palette, depth: number): void {
     const wide = Math.max(snap(right) - x - 1, 1);
     batches.add(bucket, dim, x, y, wide);
     if (hit) batches.matches.push(x, y, wide);
-    addLabel(frames, box, palette, x, y, wide, dim);
+    const shown = Math.max(x, 0) + kLabelPad;
+    const room = Math.floor((x + wide - shown - 3) / palette.charWidth);
+    const text = fitLabel(frames.symbols.name(frames.fn[box]), room);
+    if (text) batches.labels.push({ text, x: shown, y, dim });
   }
   strip.flush();
-}
-
-function addLabel(
-  frames: Frames,
-  box: number,
-  palette: Palette,
-  x: number,
-  y: number,
-  wide: number,
-  dim: boolean,
-): void {
-  const shown = Math.max(x, 0);
-  const room = Math.floor((x + wide - shown - kLabelPad - 3) / palette.charWidth);
-  const text = fitLabel(frames.symbols.name(frames.fn[box]), room);
-  if (text) batches.labels.push({ text, x: shown + kLabelPad, y, dim });
 }
 
 function boxBucket(frames: Frames, box: number): number {
@@ -163,7 +161,10 @@ class Strip {
   private dim = true;
   private hit = false;
 
-  constructor(private readonly y: number) {}
+  constructor(
+    private readonly batches: Batches,
+    private readonly y: number,
+  ) {}
 
   add(left: number, right: number, bucket: number, dim: boolean, hit: boolean): void {
     if (this.widest >= 0 && left - this.right > 1) this.flush();
@@ -181,8 +182,8 @@ class Strip {
   flush(): void {
     if (this.widest >= 0) {
       const width = Math.max(this.right - this.left, 0.5);
-      batches.add(this.bucket, this.dim, this.left, this.y, width);
-      if (this.hit) batches.matches.push(this.left, this.y, Math.max(width, 1));
+      this.batches.add(this.bucket, this.dim, this.left, this.y, width);
+      if (this.hit) this.batches.matches.push(this.left, this.y, Math.max(width, 1));
     }
     this.widest = -1;
     this.right = -Infinity;
@@ -191,7 +192,12 @@ class Strip {
   }
 }
 
-function paintMarks(context: CanvasRenderingContext2D, scene: Scene, palette: Palette): void {
+function paintMarks(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  palette: Palette,
+  batches: Batches,
+): void {
   const scale = scene.width / (scene.to - scene.from);
   for (const mark of scene.frames.marks) {
     if (mark.end <= scene.from || mark.start >= scene.to) continue;
@@ -207,17 +213,11 @@ function paintMarks(context: CanvasRenderingContext2D, scene: Scene, palette: Pa
     context.fillRect(x, y, width, kBoxHeight);
     context.fillStyle = palette.states[state].colour;
     context.fillRect(x, y + kBoxHeight - 2, width, 2);
-    if (width > kStrip) noteHatched(y, x, x + width);
+    if (width > kStrip) batches.noteHatched(y, x, x + width);
   }
 }
 
-function noteHatched(y: number, left: number, right: number): void {
-  const row = batches.hatched.get(y);
-  if (row) row.push({ left, right });
-  else batches.hatched.set(y, [{ left, right }]);
-}
-
-function paintLabels(context: CanvasRenderingContext2D, palette: Palette): void {
+function paintLabels(context: CanvasRenderingContext2D, palette: Palette, batches: Batches): void {
   context.font = palette.font;
   context.textBaseline = 'middle';
   context.textAlign = 'left';

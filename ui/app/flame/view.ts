@@ -3,7 +3,7 @@
 
 import { boxAt, kNone, neighbour, widestChild, type Frames } from '../model/frames';
 import type { ThreadState } from '../model/types';
-import { kRowHeight, paint } from './paint';
+import { Batches, kRowHeight, paint } from './paint';
 import { readPalette, type Palette } from './palette';
 import { clampRange, pan, sameRange, whole, zoomAround, type Range } from './range';
 import { Pointers } from './pointers';
@@ -28,6 +28,7 @@ export class FlameView {
   private readonly context: CanvasRenderingContext2D;
   private readonly resizes: ResizeObserver;
   private readonly abort = new AbortController();
+  private readonly batches = new Batches();
   private palette: Palette | null = null;
   private frames: Frames | null = null;
   private states: ThreadState[] = [];
@@ -146,6 +147,7 @@ export class FlameView {
         hovered,
       },
       this.palette,
+      this.batches,
     );
   }
 

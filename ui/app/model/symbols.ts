@@ -24,11 +24,12 @@ export class Symbols {
   readonly steps: Uint8Array;
   readonly hashes: Uint32Array;
 
-  constructor(strings: string[], functions: FunctionColumns) {
+  // `service` names the application: a package of that name is its own, wherever it is installed.
+  constructor(strings: string[], functions: FunctionColumns, service = '') {
     this.names = functions.name.map((index) => strings[index] || '(unnamed)');
     this.files = functions.file.map((index) => strings[index] ?? '');
     this.lines = functions.line;
-    this.owners = this.files.map(ownerOf);
+    this.owners = this.files.map((file) => ownerOf(file, service));
     this.steps = Uint8Array.from(
       this.files,
       (file, i) => hashText(packageOf(file, this.names[i])) % kPackageSteps,
@@ -60,10 +61,16 @@ export class Symbols {
 }
 
 // Who owns the code of a file, by the folders that package managers and runtimes use.
-export function ownerOf(file: string): Owner {
-  if (kLibraryFolders.test(file)) return 'library';
+export function ownerOf(file: string, service = ''): Owner {
+  const library = kLibraryFolders.exec(file);
+  if (library) return plainName(library[1]) === plainName(service) ? 'own' : 'library';
   if (!file || kRuntimeFolders.test(file)) return 'runtime';
   return 'own';
+}
+
+// Package indexes take these for the same: "My_App", "my-app".
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/[-_.]+/g, '-');
 }
 
 // What decides the colour step: the package of a library, else the folder of the file, else the

@@ -102,13 +102,17 @@ function Menu({ title, children }: { title: string; children: ComponentChildren 
   );
 }
 
+function keptText(profiles: number): string {
+  return `${count(profiles)} ${profiles === 1 ? 'profile' : 'profiles'} kept`;
+}
+
 function StoreState() {
   const store = status.value?.store;
   if (!store) return null;
   return (
     <span class="sec nw" title={store.trouble}>
       <Dot kind={store.available ? 'on' : 'bad'} />{' '}
-      {store.available ? `${count(store.profiles ?? 0)} profiles kept` : 'the store is away'}
+      {store.available ? keptText(store.profiles ?? 0) : 'the store is away'}
     </span>
   );
 }

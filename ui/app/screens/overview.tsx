@@ -20,18 +20,19 @@ import { FirstProfile } from '../parts/first';
 import { isLive } from './profiles/list';
 import { Store, You } from './status';
 
-const kNewest = 'profiles?limit=12';
+const kNewest = 12;
+const kNewestPath = `profiles?limit=${kNewest}`;
 const kSlowest = 6;
 const kDayMs = 24 * 3600e3;
 const kRefreshMs = 3000;
 const kRetryS = 15;
 
 export function Overview() {
-  const newest = useResource(kNewest, (abort) => getJson<ProfilePage>(kNewest, abort));
+  const newest = useResource(kNewestPath, (abort) => getJson<ProfilePage>(kNewestPath, abort));
   const [page, setPage] = useState<ProfilePage | null>(null);
   useEffect(() => setPage(newest.data), [newest.data]);
   const refresh = useCallback(
-    async (abort: AbortSignal) => setPage(await getJson<ProfilePage>(kNewest, abort)),
+    async (abort: AbortSignal) => setPage(await getJson<ProfilePage>(kNewestPath, abort)),
     [],
   );
   useTicker(newest.data ? kRefreshMs : null, refresh);
@@ -77,7 +78,8 @@ function Slowest() {
   const query = new URLSearchParams({ sort: '-duration_ms', from });
   const path = `profiles?${query}&limit=${kSlowest}`;
   const slowest = useResource(path, (abort) => getJson<ProfilePage>(path, abort));
-  if (!slowest.data || slowest.data.profiles.length === 0) return null;
+  // With fewer, the newest are all there is.
+  if (!slowest.data || slowest.data.total <= kNewest) return null;
   return (
     <section class="sect">
       <h2>

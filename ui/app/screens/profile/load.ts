@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { asApiError, getJson, isAbort, type ApiError } from '../../core/api';
 import { useResource, type Resource } from '../../core/resource';
+import { placeOnAxis } from '../../model/axis';
 import { busiestThread, layOutTimeline, type Chart } from '../../model/chart';
 import type { Frames } from '../../model/frames';
 import { layOutTree } from '../../model/merged';
@@ -73,12 +74,12 @@ export interface Merged {
 }
 
 export function useTree(
-  id: string,
+  meta: ProfileMeta,
   value: string,
 ): Resource<TreeAnswer> & { merged: Merged | null } {
   const query = new URLSearchParams({ nodes: String(kNodes) });
   if (value) query.set('value', value);
-  const path = `profiles/${encodeURIComponent(id)}/tree?${query}`;
+  const path = `profiles/${encodeURIComponent(meta.id)}/tree?${query}`;
   const tree = useResource(path, (abort) => getJson<TreeAnswer>(path, abort));
   const merged = useMemo(() => {
     const answer = tree.data;
@@ -87,10 +88,14 @@ export function useTree(
     return {
       answer,
       unit,
-      frames: layOutTree(answer, new Symbols(answer.strings, answer.functions)),
+      frames: layOutTree(answer, symbolsOf(answer, meta)),
     };
   }, [tree.data]);
   return { ...tree, merged };
+}
+
+function symbolsOf(answer: TreeAnswer | TimelineAnswer, meta: ProfileMeta): Symbols {
+  return new Symbols(answer.strings, answer.functions, meta.service);
 }
 
 export interface Timed {
@@ -112,8 +117,8 @@ export function useTimeline(
     getJson<TimelineAnswer>(path, abort),
   );
   const symbols = useMemo(
-    () => timeline.data && new Symbols(timeline.data.strings, timeline.data.functions),
-    [timeline.data],
+    () => timeline.data && symbolsOf(timeline.data, meta),
+    [timeline.data, meta.service],
   );
   const timed = useMemo(() => {
     const answer = timeline.data;
@@ -125,33 +130,4 @@ export function useTimeline(
     return { answer, thread: chosen, chart, clocksAgree: placed.clocksAgree };
   }, [timeline.data, symbols, thread, meta]);
   return { ...timeline, timed };
-}
-
-const kClockToleranceMs = 2;
-
-// Where the samples stand on the request's own axis, in nanoseconds.
-export function placeOnAxis(
-  meta: ProfileMeta,
-  answer: TimelineAnswer,
-): { offset: number; span: number; clocksAgree: boolean } {
-  const durationMs = meta.duration_ms ?? 0;
-  const sampledMs = answer.duration_ns / 1e6;
-  const handedOver = (meta.phases_ms?.queue ?? 0) + (meta.phases_ms?.connect ?? 0);
-  const measured = startMs(answer) - Date.parse(meta.started_at ?? '');
-  const clocksAgree =
-    Number.isFinite(measured) &&
-    measured >= -kClockToleranceMs &&
-    measured <= durationMs + kClockToleranceMs;
-  const offset = clocksAgree ? Math.max(0, measured) : handedOver;
-  return {
-    offset: offset * 1e6,
-    span: Math.max(durationMs, offset + sampledMs) * 1e6,
-    clocksAgree,
-  };
-}
-
-// Nanoseconds since 1970 exceed what a double holds exactly.
-function startMs(answer: TimelineAnswer): number {
-  if (!/^\d{1,20}$/.test(answer.start_unix_ns)) return NaN;
-  return Number(BigInt(answer.start_unix_ns) / 1000n) / 1000;
 }

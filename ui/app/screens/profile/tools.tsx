@@ -1,11 +1,11 @@
 // Above every view: which view, of what, and what is looked for in it.
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { count, percent, valueText } from '../../core/format';
-import { useKeys } from '../../core/keys';
 import { kOwners, type ProfileView, type View } from '../../core/url';
 import { findFrames, highlight } from '../../model/search';
 import { Keycap } from '../../parts/bits';
+import { SearchField } from '../../parts/search';
 import type { Merged, Timed } from './load';
 import type { Change } from './work';
 
@@ -118,33 +118,15 @@ interface ToolsProps {
 }
 
 export function Tools({ view, merged, change }: ToolsProps) {
-  const input = useRef<HTMLInputElement>(null);
-  const timer = useRef(0);
-  const [text, setText] = useState(view.search);
-  useEffect(() => setText(view.search), [view.search]);
-  useKeys([
-    { key: '/', says: 'search', run: () => (input.current?.focus(), input.current?.select()) },
-  ]);
-  const type = (next: string) => {
-    setText(next);
-    clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => change({ search: next.trim() }), kTypingMs);
-  };
   return (
     <div class="tools">
-      <label class="find">
-        <span class="vh">Search frames</span>
-        <input
-          ref={input}
-          class="in"
-          type="search"
-          value={text}
-          placeholder="Function or file"
-          spellcheck={false}
-          onInput={(event) => type(event.currentTarget.value)}
-        />
-        <Keycap>/</Keycap>
-      </label>
+      <SearchField
+        label="Search frames"
+        hint="Function or file"
+        value={view.search}
+        pauseMs={kTypingMs}
+        set={(search) => change({ search })}
+      />
       <span class="sec found" role="status">
         {merged && (view.search || view.owner) && <FoundText merged={merged} view={view} />}
       </span>

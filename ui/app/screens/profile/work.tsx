@@ -28,7 +28,7 @@ export function Work({ meta }: { meta: ProfileMeta }) {
   const change: Change = (part, how = 'replace') =>
     setQuery(formatProfileView({ ...parseProfileView(query.peek()), ...part }), how);
   const timeline = useTimeline(meta, view.thread, view.view === 'time');
-  const tree = useTree(meta.id, view.value);
+  const tree = useTree(meta, view.value);
   const { merged } = tree;
   const choose = (frame: string) => change({ frame });
   useStepBack(view, change);

@@ -1,8 +1,7 @@
 // The list of profiles: filters in the address, newest first, live rows in place.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { count, duration } from '../../core/format';
-import { useKeys } from '../../core/keys';
 import { query, setQuery } from '../../core/router';
 import {
   formatListView,
@@ -11,8 +10,9 @@ import {
   type Filters,
   type ListView,
 } from '../../core/url';
-import { Empty, Failure, Keycap, Loading, Unreachable } from '../../parts/bits';
+import { Empty, Failure, Loading, Unreachable } from '../../parts/bits';
 import { FirstProfile } from '../../parts/first';
+import { SearchField } from '../../parts/search';
 import { activeCount, FilterPanel, NearestFilters } from './filters';
 import { useProfileList, type ProfileList } from './list';
 import { ProfileTable } from './table';
@@ -35,6 +35,9 @@ export function Profiles() {
       <section class="list" aria-label="Profiles">
         <div class="tools">
           <SearchField
+            label="Search profiles"
+            hint="Route, path or id"
+            pauseMs={kTypingMs}
             value={view.filters.q ?? ''}
             set={(q) =>
               show({ ...view, filters: { ...view.filters, q: q || undefined } }, 'replace')
@@ -175,33 +178,6 @@ function NothingListed({ view, change }: { view: ListView; change: (filters: Fil
     >
       <p>The number beside a button is how many would match without that filter.</p>
     </Empty>
-  );
-}
-
-function SearchField({ value, set }: { value: string; set: (value: string) => void }) {
-  const input = useRef<HTMLInputElement>(null);
-  const timer = useRef(0);
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  useKeys([{ key: '/', says: 'search', run: () => input.current?.focus() }]);
-  const type = (next: string) => {
-    setText(next);
-    clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => set(next.trim()), kTypingMs);
-  };
-  return (
-    <label class="find">
-      <span class="vh">Search profiles</span>
-      <input
-        ref={input}
-        class="in"
-        type="search"
-        value={text}
-        placeholder="Route, path or id"
-        onInput={(event) => type(event.currentTarget.value)}
-      />
-      <Keycap>/</Keycap>
-    </label>
   );
 }
 
