@@ -329,8 +329,8 @@ ParseResult parseRequestLine(Cursor& cursor, const Http1Limits& limits, RequestH
   if (head.target.find('#') != std::string_view::npos) return bad(Http1Fault::Target);
   const char* const version = blank + 1;
   if (end - version < 10) {
-    const size_t have = std::min<size_t>(static_cast<size_t>(end - version), 7);
-    if (std::memcmp(version, "HTTP/1.", have) != 0 && have < 6) return bad(Http1Fault::RequestLine);
+    const size_t have = std::min<size_t>(static_cast<size_t>(end - version), 5);
+    if (std::memcmp(version, "HTTP/", have) != 0) return bad(Http1Fault::RequestLine);
     return {};
   }
   if (std::memcmp(version, "HTTP/", 5) != 0 || version[6] != '.') {

@@ -102,6 +102,7 @@ const std::vector<Case>& cases() {
       {"GET / HTTP/1.x\r\nHost: a\r\n\r\n", F::RequestLine},
       {"GET / HTTP/1.10\r\nHost: a\r\n\r\n", F::RequestLine},
       {"GET / ICAP/1.1\r\nHost: a\r\n\r\n", F::RequestLine},
+      {"GET / 1\n\n\nHost", F::RequestLine},
       {"GET / HTTP/2.0\r\nHost: a\r\n\r\n", F::Version},
       {"GET / HTTP/0.9\r\nHost: a\r\n\r\n", F::Version},
       {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", F::Version},
