@@ -79,7 +79,7 @@ void Http1ServerSession::start() {
 
 void Http1ServerSession::drain() {
   draining_ = true;
-  if (handler_ == nullptr && phase_ == Phase::Request && seen_ == 0 && in_.empty()) close();
+  if (phase_ == Phase::Request && seen_ == 0 && in_.empty()) runTurn();
 }
 
 // ---- Events -------------------------------------------------------------------------------------
@@ -181,20 +181,14 @@ bool Http1ServerSession::step() {
 
 // Reads and parses a head; true when a request was begun.
 bool Http1ServerSession::readRequest() {
-  if (draining_ && in_.empty()) {
-    close();
-    return false;
-  }
+  if (draining_ && in_.empty()) return endOutput();
   if (in_.size() == seen_) {
     const IoResult got = readSome(seen_ == 0 ? kReadBytes : kReadBytes / 4);
     if (got.state == State::Blocked) {
       becomeIdle();
       return false;
     }
-    if (got.state != State::Done) {
-      close();
-      return false;
-    }
+    if (got.state != State::Done) return endOutput();
   }
   if (message_ == nullptr) {
     message_ = context_.messages.take(context_.loop.buffers());
@@ -223,7 +217,7 @@ void Http1ServerSession::beginRequest(size_t head_bytes) {
   message.body.begin(message.head.framing, message.head.content_length);
   close_after_ = !message.head.keep_alive || draining_ || context_.handlers.draining();
   failed_ = failure_told_ = write_failed_ = false;
-  head_sent_ = response_ended_ = continue_sent_ = false;
+  head_sent_ = response_ended_ = continue_sent_ = input_ended_ = false;
   chunk_left_ = 0;
   skipped_bytes_ = 0;
   phase_ = Phase::Serving;
@@ -249,10 +243,6 @@ void Http1ServerSession::becomeIdle() {
 
 // Drops what is left of the request's content, then goes on to the next request, or closes.
 bool Http1ServerSession::skipContent() {
-  if (tunnel_) {
-    close();
-    return false;
-  }
   // A client that was never told to go on may not send the content at all.
   const bool unsure = message_->head.expects_continue && !continue_sent_ && !requestEnded();
   while (!unsure && !close_after_ && !requestEnded() && !failed_ && skipped_bytes_ < kSkipBytesMax) {
@@ -274,6 +264,11 @@ bool Http1ServerSession::skipContent() {
     finishConnection();
     return phase_ != Phase::Closed;
   }
+  // A client that takes no responses may not make us gather those without content.
+  if (out_.size() > kOutBytesMax) {
+    timer_.arm(context_.loop.now() + context_.limits.idle);
+    return false;
+  }
   endRequest();
   phase_ = Phase::Request;
   return true;
@@ -283,6 +278,19 @@ bool Http1ServerSession::skipContent() {
 // §9.6); then our direction is closed first and the client gets time to close its own.
 bool Http1ServerSession::mustLinger() const {
   return !requestEnded() || in_.size() > head_bytes_ || connection_.readable() || failed_;
+}
+
+// No request follows. Closes, but for responses that the client has yet to take; true when there
+// are some to go on with.
+bool Http1ServerSession::endOutput() {
+  if (out_.empty() || write_failed_) {
+    close();
+    return false;
+  }
+  phase_ = Phase::Lingering;
+  skipped_bytes_ = 0;
+  timer_.arm(context_.loop.now() + context_.limits.idle);
+  return true;
 }
 
 void Http1ServerSession::finishConnection() {
@@ -302,6 +310,7 @@ bool Http1ServerSession::linger() {
     flush();
     if (!out_.empty() && !write_failed_) return false;
     connection_.closeWrite();
+    timer_.arm(context_.loop.now() + kLingerTime);
   }
   in_.clear();
   const IoResult got = readSome(kReadBytes);
@@ -446,7 +455,7 @@ void Http1ServerSession::probeClient() {
   // The client may close its own direction and still wait for the answer.
   if (got.state == State::Eof) {
     input_ended_ = true;
-    close_after_ = true;
+    close_after_ = close_after_ || in_.size() == head_bytes_;  // else pipelined requests follow
   }
   if (got.state == State::Failed) {
     input_ended_ = true;

@@ -109,6 +109,7 @@ class Http1ServerSession final : public Deletable,
   void endRequest();
   bool skipContent();
   bool mustLinger() const;
+  bool endOutput();
   void finishConnection();
   bool linger();
   void refuse(uint16_t status, std::string_view reason);
