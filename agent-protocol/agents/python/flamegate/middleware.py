@@ -96,9 +96,7 @@ class _Body:
         return self
 
     def __next__(self):
-        if threading.get_ident() != self._recording.thread:
-            self._agent.close(self._recording, self._environ)
-        self._recording.in_application = True
+        self._enter()
         try:
             if self._iterator is None:
                 self._iterator = iter(self._result)
@@ -107,7 +105,7 @@ class _Body:
             self._recording.leave()
 
     def close(self):
-        self._recording.in_application = True
+        self._enter()
         try:
             close = getattr(self._result, "close", None)
             if close is not None:
@@ -115,6 +113,11 @@ class _Body:
         finally:
             self._recording.in_application = False
             self._agent.close(self._recording, self._environ)
+
+    def _enter(self):
+        if threading.get_ident() != self._recording.thread:
+            self._agent.close(self._recording, self._environ)
+        self._recording.in_application = True
 
 
 class _SizedBody(_Body):

@@ -276,6 +276,27 @@ class Streams(AgentCase):
         self.assertEqual([first] + rest, [b"x", b"y"])
         self.assertLessEqual(self.control.upload(profile_id).profile.total("wall"), took)
 
+    def test_a_stream_that_another_thread_closes_ended_when_it_was_left(self):
+        class Stream:
+            def __iter__(self):
+                return iter([b"x"])
+
+            def close(self):
+                spin(0.05)
+
+        began = time.monotonic_ns()
+        profile_id = new_id()
+        result = wrap(lambda environ, start_response: Stream(), self.agent)(
+            {"REQUEST_METHOD": "GET", "HTTP_FLAMEGATE_PROFILE": header(profile_id)}, lambda *_: None
+        )
+        self.assertEqual(list(result), [b"x"])
+        took = time.monotonic_ns() - began
+        thread = threading.Thread(target=result.close)
+        thread.start()
+        spin(0.05)  # another request
+        thread.join()
+        self.assertLessEqual(self.control.upload(profile_id).profile.total("wall"), took)
+
     def test_an_application_may_call_itself(self):
         def inner(environ, start_response):
             app_part(0.02)

@@ -169,7 +169,7 @@ class Signals(unittest.TestCase):
             "_sampler.start(1000000, 10**9).release()\n"
             "got = []\n"
             "signal.signal(signal.SIGURG, lambda *a: got.append(1))\n"
-            "c = _sampler.start(1000000, 10**9)\n"
+            "c = _sampler.start(1000000, 10**11)\n"
             "end = time.thread_time() + 0.1\n"
             "while time.thread_time() < end: pass\n"
             "c.stop()\n"
