@@ -317,9 +317,9 @@ class Connections(ProxyCase):
             self.assertEqual(client.response("POST").status, 403)
             try:
                 client.send(SMUGGLED.ljust(1000, b" "))
-                client.rest()
-            except OSError:
-                pass
+                client.fetch(target="/after")
+            except (EOFError, OSError):
+                pass  # the proxy has closed instead of reading the rest
         self.assertNotIn("/smuggled", self.app.targets())
 
     def test_h1_32_an_http_1_0_connection_ends_after_the_answer_unless_asked(self):

@@ -3,7 +3,7 @@
 import socket
 import struct
 
-from .deadline import Deadline
+from .deadline import DEFAULT_SECONDS, Deadline
 from .message import Reader, read_response
 
 
@@ -11,7 +11,7 @@ class Client:
     """One connection. Use as a context manager."""
 
     def __init__(self, port, host="127.0.0.1", wrap=None):
-        self.sock = socket.create_connection((host, port), timeout=5)
+        self.sock = socket.create_connection((host, port), timeout=DEFAULT_SECONDS)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if wrap:
             self.sock = wrap(self.sock)
@@ -35,21 +35,21 @@ class Client:
         self.sock.shutdown(socket.SHUT_WR)
 
     def send(self, data):
-        self.sock.settimeout(5)
+        self.sock.settimeout(DEFAULT_SECONDS)
         self.sock.sendall(data)
         return self
 
-    def response(self, method="GET", seconds=5.0):
+    def response(self, method="GET", seconds=DEFAULT_SECONDS):
         return read_response(self.reader, method, Deadline(seconds))
 
-    def head(self, seconds=5.0):
+    def head(self, seconds=DEFAULT_SECONDS):
         return self.reader.head(Deadline(seconds))
 
-    def rest(self, seconds=5.0):
+    def rest(self, seconds=DEFAULT_SECONDS):
         """Everything up to the end of the connection."""
         return self.reader.take_rest(Deadline(seconds))
 
-    def is_closed(self, seconds=5.0):
+    def is_closed(self, seconds=DEFAULT_SECONDS):
         """Waits for the peer's close; False when bytes came instead."""
         try:
             return self.reader.at_end(Deadline(seconds))

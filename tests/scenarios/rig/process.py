@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 from .client import Client, fetch
-from .deadline import wait_until
+from .deadline import DEFAULT_SECONDS, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 _SANITIZER_MARKS = (
@@ -214,7 +214,7 @@ class Proxy:
     def metric(self, name):
         return self.metrics()[name]
 
-    def wait_for_metric(self, name, value, seconds=5.0):
+    def wait_for_metric(self, name, value, seconds=DEFAULT_SECONDS):
         wait_until(lambda: self.metrics().get(name) == value, f"{name} is {value}", seconds)
 
     def resident_bytes(self):

@@ -5,7 +5,7 @@ import socket
 import struct
 import threading
 
-from .deadline import Deadline, wait_until
+from .deadline import DEFAULT_SECONDS, Deadline, wait_until
 from .message import ProtocolError, Reader
 
 
@@ -33,7 +33,7 @@ class Request:
     def has(self, name):
         return self.head.has(name)
 
-    def body(self, seconds=5.0):
+    def body(self, seconds=DEFAULT_SECONDS):
         """The whole body; raises when it breaks off."""
         if self._body is None:
             deadline = Deadline(seconds)
@@ -66,7 +66,7 @@ class UpstreamConnection:
         return self.reader.received
 
     def send(self, data):
-        self.sock.settimeout(5)
+        self.sock.settimeout(DEFAULT_SECONDS)
         self.sock.sendall(data)
 
     def close(self):
@@ -82,7 +82,7 @@ class UpstreamConnection:
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.sock.close()
 
-    def wait_for_close(self, seconds=5.0):
+    def wait_for_close(self, seconds=DEFAULT_SECONDS):
         """Whether the proxy closed the connection; bytes that still come are logged."""
         deadline = Deadline(seconds)
         try:
@@ -157,7 +157,7 @@ class Upstream:
     def targets(self):
         return [request.target for request in self.requests]
 
-    def wait_for_requests(self, count, seconds=5.0):
+    def wait_for_requests(self, count, seconds=DEFAULT_SECONDS):
         wait_until(
             lambda: len(self.requests) >= count, f"{count} requests at the application", seconds
         )
