@@ -197,8 +197,9 @@ typedef struct {
   uint32_t thread_key, thread, state_key, states[4], timestamp_key, nanoseconds;
 } label_ids;
 
-static void write_sample(encoder* e, const label_ids* ids, const fg_sample* s, int64_t wall_ns,
-                         int64_t cpu_ns) {
+// The sample stands for `wall_ns` from `begin_ns` (CLOCK_MONOTONIC) on; that is when it is said to be.
+static void write_sample(encoder* e, const label_ids* ids, const fg_sample* s, int64_t begin_ns,
+                         int64_t wall_ns, int64_t cpu_ns) {
   put_stack(e, s->node);
   e->packed.size = 0;
   fg_put_varint(&e->packed, 1);
@@ -209,7 +210,7 @@ static void write_sample(encoder* e, const label_ids* ids, const fg_sample* s, i
   put_label(e, ids->state_key, ids->states[s->state], 0, 0);
   const fg_capture* c = e->capture;
   put_label(e, ids->timestamp_key, 0,
-            (uint64_t)(c->start_unix_ns + (s->wall_ns - c->start.wall_ns)), ids->nanoseconds);
+            (uint64_t)(c->start_unix_ns + (begin_ns - c->start.wall_ns)), ids->nanoseconds);
   finish_message(e, kSample);
 }
 
@@ -231,7 +232,7 @@ static void write_samples(encoder* e, const label_ids* ids) {
   if (c->samples_used == 0) {
     fg_sample whole = {c->end.wall_ns, c->end.cpu_ns, server_node(e),
                        (uint32_t)fg_usage_state(&c->start, &c->end)};
-    write_sample(e, ids, &whole, c->end.wall_ns - c->start.wall_ns,
+    write_sample(e, ids, &whole, c->start.wall_ns, c->end.wall_ns - c->start.wall_ns,
                  c->end.cpu_ns - c->start.cpu_ns);
     return;
   }
@@ -240,7 +241,7 @@ static void write_samples(encoder* e, const label_ids* ids) {
     const fg_sample* s = &c->samples[i];
     int64_t until_ns = i + 1 == c->samples_used ? c->end.wall_ns : s->wall_ns;
     int64_t until_cpu_ns = charged_cpu_ns(c, i);
-    write_sample(e, ids, s, until_ns - wall_ns, until_cpu_ns - cpu_ns);
+    write_sample(e, ids, s, wall_ns, until_ns - wall_ns, until_cpu_ns - cpu_ns);
     wall_ns = until_ns;
     cpu_ns = until_cpu_ns;
   }

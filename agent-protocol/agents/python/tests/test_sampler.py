@@ -68,6 +68,11 @@ class Recording(unittest.TestCase):
         )
         for sample in profile.samples:
             self.assertEqual((sample.values[0], sample.labels["thread"]), (1, THREAD))
+        # What samples stand for follows each other without gaps, over the whole recording.
+        wall = [index for index, kind in enumerate(profile.sample_types) if kind[0] == "wall"][0]
+        ends = [sample.labels["timestamp_ns"] + sample.values[wall] for sample in profile.samples]
+        self.assertEqual(times, [profile.time_nanos] + ends[:-1])
+        self.assertEqual(ends[-1], profile.time_nanos + profile.duration_nanos)
         frame = next(f for s in profile.samples for f in s.stack if f.function == "spin")
         self.assertEqual(
             (frame.file, frame.first_line),
