@@ -88,7 +88,7 @@ const std::vector<Case>& cases() {
       {"GET\t/ HTTP/1.1\r\nHost: a\r\n\r\n", F::RequestLine},
       {"GET /\tHTTP/1.1\r\nHost: a\r\n\r\n", F::RequestLine},
       {"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", F::RequestLine},
-      {std::string("GET /\0 HTTP/1.1\r\nHost: a\r\n\r\n", 30), F::RequestLine},
+      {std::string("GET /\0 HTTP/1.1\r\nHost: a\r\n\r\n", 28), F::RequestLine},
       {"GET /\x7f HTTP/1.1\r\nHost: a\r\n\r\n", F::RequestLine},
       {"GET /\r HTTP/1.1\r\nHost: a\r\n\r\n", F::RequestLine},
       {"GET /\r\nHost: a\r\n\r\n", F::RequestLine},
