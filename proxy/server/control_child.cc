@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "proxy/base/log.h"
 
@@ -62,6 +63,10 @@ void ControlChild::onChildSignal() {
   if (pid_ <= 0 || waitpid(pid_, &status, WNOHANG) != pid_) return;
   pid_ = -1;
   if (stopping_) return;
+  if (std::exchange(restarting_, false)) {
+    spawn();
+    return;
+  }
   ++restarts_;
   delay_ = loop_.now() - started_ > kStableTime ? kDelayMin : std::min(2 * delay_, kDelayMax);
   logWarning("control", "ended with " + describeEnd(status) + "; starting it again");
@@ -69,7 +74,9 @@ void ControlChild::onChildSignal() {
 }
 
 void ControlChild::restart() {
-  if (pid_ > 0) ::kill(pid_, SIGTERM);
+  if (pid_ <= 0) return;
+  restarting_ = true;
+  ::kill(pid_, SIGTERM);
 }
 
 void ControlChild::stop(Duration patience) {

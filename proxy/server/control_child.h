@@ -23,7 +23,7 @@ class ControlChild {
   void start();
   // The process got SIGCHLD.
   void onChildSignal();
-  // Makes it read its configuration anew.
+  // Makes it read its configuration anew: it ends, and is started again at once.
   void restart();
   // Asks it to end and waits up to `patience` before it is killed.
   void stop(Duration patience);
@@ -38,6 +38,7 @@ class ControlChild {
   const std::vector<std::string> arguments_;
   pid_t pid_ = -1;
   bool stopping_ = false;
+  bool restarting_ = false;
   uint64_t restarts_ = 0;
   Duration delay_;
   TimePoint started_;
