@@ -38,10 +38,22 @@ size_t utf8Length(std::string_view text) {
   return 0;
 }
 
+// The bytes at the front that are written as they are: printable ASCII but for quote and backslash.
+size_t plainLength(std::string_view text) {
+  const auto plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+  size_t length = 0;
+  while (length < text.size() && plain(text[length])) ++length;
+  return length;
+}
+
 // Bytes that are not text are written so that they can be recovered.
 void appendEscaped(std::string_view text, const char* byte_format, std::string& out) {
   text = text.substr(0, kTextBytesMax);
-  while (!text.empty()) {
+  for (;;) {
+    const size_t plain = plainLength(text);
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) return;
     const char c = text.front();
     const size_t length = utf8Length(text);
     if (c == '"' || c == '\\') {
