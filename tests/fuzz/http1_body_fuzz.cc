@@ -1,5 +1,5 @@
-// A chunked body decodes to the same content, end and trailers however its bytes arrive. The first byte
-// is the size of a piece, the second how much content is taken at a time.
+// A chunked body decodes to the same content, end and trailers however its bytes arrive. The first
+// byte is the size of a piece, the second how much content is taken at a time.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// A response head means the same whether it comes at once or byte by byte, what is passed on is read
-// as it was read here, and a repaired head is either strict or refused. The first byte chooses HEAD.
+// A response head means the same whether it comes at once or byte by byte, what is passed on is
+// read as it was read here, and a repaired head is either strict or refused. The first byte chooses
+// HEAD.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
-#include "proxy/http/http1_body.h"
+#include <algorithm>
+#include <string>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <string>
+#include "proxy/http/http1_body.h"
 
 namespace flamegate::proxy {
 namespace {
@@ -21,8 +21,8 @@ struct Decoded {
 };
 
 std::ostream& operator<<(std::ostream& out, const Decoded& decoded) {
-  return out << "content " << decoded.content.size() << " trailers '" << decoded.trailers << "' fault "
-             << http1FaultName(decoded.fault) << " done " << decoded.done << " left "
+  return out << "content " << decoded.content.size() << " trailers '" << decoded.trailers
+             << "' fault " << http1FaultName(decoded.fault) << " done " << decoded.done << " left "
              << decoded.left_over;
 }
 

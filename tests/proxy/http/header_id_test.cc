@@ -1,9 +1,9 @@
 #include "proxy/http/header_id.h"
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace flamegate::proxy {
 namespace {

@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "proxy/http/http1_parser.h"
 
@@ -204,7 +204,9 @@ const std::vector<Case>& cases() {
       {post("Transfer-Encoding: chunked,\r\n"), F::TransferEncoding},
       {post("Transfer-Encoding: ,chunked\r\n"), F::TransferEncoding},
       {post("Transfer-Encoding: gzip, chunked\r\n"), F::TransferCoding},
-      {post("Transfer-Encoding: \x0b" "chunked\r\n"), F::FieldValue},
+      {post("Transfer-Encoding: \x0b"
+            "chunked\r\n"),
+       F::FieldValue},
       {"POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", F::TransferEncoding},
   };
   return all;
@@ -240,7 +242,8 @@ TEST(RequestHead, IsIncompleteAtEveryPrefix) {
   const std::string bytes = "POST http://b/x?y HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n";
   for (size_t size = 0; size < bytes.size(); ++size) {
     RequestHead head;
-    EXPECT_EQ(parseRequestHead(bytes.substr(0, size), 0, {}, head).state, State::Incomplete) << size;
+    EXPECT_EQ(parseRequestHead(bytes.substr(0, size), 0, {}, head).state, State::Incomplete)
+        << size;
   }
 }
 
@@ -299,10 +302,10 @@ RequestHead parsed(const std::string& bytes) {
 
 TEST(RequestHead, KnowsTheCommonMethods) {
   const std::pair<std::string, Method> methods[] = {
-      {"GET", Method::Get},       {"HEAD", Method::Head},       {"POST", Method::Post},
-      {"PUT", Method::Put},       {"DELETE", Method::Delete},   {"PATCH", Method::Patch},
-      {"TRACE", Method::Trace},   {"OPTIONS", Method::Options}, {"get", Method::Other},
-      {"PURGE", Method::Other},   {"GETS", Method::Other},      {"G", Method::Other},
+      {"GET", Method::Get},     {"HEAD", Method::Head},       {"POST", Method::Post},
+      {"PUT", Method::Put},     {"DELETE", Method::Delete},   {"PATCH", Method::Patch},
+      {"TRACE", Method::Trace}, {"OPTIONS", Method::Options}, {"get", Method::Other},
+      {"PURGE", Method::Other}, {"GETS", Method::Other},      {"G", Method::Other},
   };
   for (const auto& [text, method] : methods) {
     const std::string bytes = text + " / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -344,10 +347,12 @@ TEST(RequestHead, KeepsAliveAfterVersionAndConnection) {
 }
 
 TEST(RequestHead, DropsWhatBelongsToTheConnection) {
-  const std::string bytes = get(
-      "Connection: keep-alive, X-Mine, ,x-other\r\nKeep-Alive: timeout=5\r\nProxy-Connection: close\r\n"
-      "TE: trailers\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\nX-Mine: 1\r\nX-Other: 2\r\nX-MINE: 3\r\n"
-      "Trailer: X\r\nAccept: */*\r\n");
+  const std::string bytes =
+      get("Connection: keep-alive, X-Mine, ,x-other\r\nKeep-Alive: timeout=5\r\nProxy-Connection: "
+          "close\r\n"
+          "TE: trailers\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\nX-Mine: 1\r\nX-Other: "
+          "2\r\nX-MINE: 3\r\n"
+          "Trailer: X\r\nAccept: */*\r\n");
   EXPECT_EQ(namesLeft(parsed(bytes).fields), "Host Trailer Accept");
 }
 
@@ -385,7 +390,8 @@ TEST(RequestHead, UpgradesOnlyWhatConnectionNamesAndNeverToClearTextHttp2) {
   EXPECT_EQ(upgradeOf("HTTP/1.1", "Connection: upgrade\r\n"), "");
   EXPECT_EQ(upgradeOf("HTTP/1.0", "Connection: upgrade\r\nUpgrade: websocket\r\n"), "");
   EXPECT_EQ(upgradeOf("HTTP/1.1", "Connection: upgrade\r\nUpgrade: h2c\r\n"), "");
-  EXPECT_EQ(upgradeOf("HTTP/1.1", "Connection: upgrade, HTTP2-Settings\r\nUpgrade: H2C, x\r\n"), "");
+  EXPECT_EQ(upgradeOf("HTTP/1.1", "Connection: upgrade, HTTP2-Settings\r\nUpgrade: H2C, x\r\n"),
+            "");
 }
 
 TEST(RequestHead, ExpectsContinueOnlyInHttp11) {
@@ -407,13 +413,13 @@ TEST(RequestHead, IsFreshAfterAnEarlierOneInTheSameMemory) {
 }
 
 TEST(Authority, IsAHostWithAnOptionalPort) {
-  for (const char* good : {"a", "a.example", "a:80", "a:", "a:65535", "127.0.0.1:1", "[::1]", "[::1]:80",
-                           "[::ffff:1.2.3.4]", "xn--a", "a_b", "%41"}) {
+  for (const char* good : {"a", "a.example", "a:80", "a:", "a:65535", "127.0.0.1:1", "[::1]",
+                           "[::1]:80", "[::ffff:1.2.3.4]", "xn--a", "a_b", "%41"}) {
     EXPECT_TRUE(isAuthority(good)) << good;
   }
-  for (const char* wrong : {"", ":80", "a:65536", "a:x", "a:-1", "a:80:80", "u@a", "a/b", "a?b", "a#b",
-                            "a\\b", "a b", "[::1", "[]", "[:]", "[::1]x", "[::g]", "::1", "a,b", "\"a\"",
-                            "\xc3\xa9"}) {
+  for (const char* wrong : {"",    ":80",    "a:65536", "a:x",  "a:-1", "a:80:80", "u@a",
+                            "a/b", "a?b",    "a#b",     "a\\b", "a b",  "[::1",    "[]",
+                            "[:]", "[::1]x", "[::g]",   "::1",  "a,b",  "\"a\"",   "\xc3\xa9"}) {
     EXPECT_FALSE(isAuthority(wrong)) << wrong;
   }
   EXPECT_TRUE(isAuthority(std::string(1024, 'a')));

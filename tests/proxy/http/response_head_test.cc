@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "proxy/http/http1_parser.h"
 
@@ -132,8 +132,8 @@ TEST(ResponseHead, KeepsAConnectionOnlyWhenItsEndIsKnown) {
   EXPECT_FALSE(parse(ok("")).head.keep_alive);
   EXPECT_FALSE(parse(ok(length + "Connection: close\r\n")).head.keep_alive);
   EXPECT_FALSE(parse("HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\n").head.keep_alive);
-  EXPECT_TRUE(
-      parse("HTTP/1.0 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\n").head.keep_alive);
+  EXPECT_TRUE(parse("HTTP/1.0 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\n")
+                  .head.keep_alive);
   EXPECT_FALSE(
       parse("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n")
           .head.keep_alive);
@@ -150,7 +150,8 @@ TEST(ResponseHead, KeepsOneOfEqualLengthsAndNoneWhereForbidden) {
 
 TEST(ResponseHead, DropsWhatBelongsToTheConnection) {
   const std::string bytes =
-      ok("Connection: X-Mine\r\nX-Mine: 1\r\nKeep-Alive: 1\r\nUpgrade: h2c\r\nTransfer-Encoding: chunked\r\n"
+      ok("Connection: X-Mine\r\nX-Mine: 1\r\nKeep-Alive: 1\r\nUpgrade: h2c\r\nTransfer-Encoding: "
+         "chunked\r\n"
          "Proxy-Connection: x\r\nServer: s\r\n");
   EXPECT_EQ(namesLeft(parse(bytes).head.fields), "Server");
 }
@@ -213,10 +214,9 @@ TEST(RepairResponseHead, WaitsForTheWholeHead) {
 }
 
 TEST(RepairResponseHead, MakesNoGoodHeadOfAnAmbiguousOne) {
-  for (const std::string& sent :
-       {ok("Content-Length: 5\r\nTransfer-Encoding : chunked\r\n"),
-        ok("Content-Length: 5\r\nContent-Length : 6\r\n"), ok("no colon\r\n"),
-        ok("A: \x01\r\n"), ok(": 1\r\n")}) {
+  for (const std::string& sent : {ok("Content-Length: 5\r\nTransfer-Encoding : chunked\r\n"),
+                                  ok("Content-Length: 5\r\nContent-Length : 6\r\n"),
+                                  ok("no colon\r\n"), ok("A: \x01\r\n"), ok(": 1\r\n")}) {
     size_t head_bytes = 0;
     EXPECT_EQ(parse(repairResponseHead(sent, head_bytes)).result.state, State::Bad) << sent;
   }
@@ -227,8 +227,10 @@ TEST(RepairResponseHead, MakesNoGoodHeadOfAnAmbiguousOne) {
 TEST(Trailers, LoseWhatMayNotComeThere) {
   FieldList fields;
   const std::string section =
-      "X-Sum: 1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\nHost: b\r\nAuthorization: x\r\n"
-      "Cookie: a\r\nSet-Cookie: a\r\nX-Forwarded-For: 1\r\nflamegate_ack: v=1\r\nServer-Timing: a\r\n\r\n";
+      "X-Sum: 1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\nHost: b\r\nAuthorization: "
+      "x\r\n"
+      "Cookie: a\r\nSet-Cookie: a\r\nX-Forwarded-For: 1\r\nflamegate_ack: v=1\r\nServer-Timing: "
+      "a\r\n\r\n";
   EXPECT_EQ(parseTrailers(section, {}, fields), Http1Fault::None);
   EXPECT_EQ(namesLeft(fields), "X-Sum Server-Timing");
 }

@@ -1,9 +1,9 @@
 #include "proxy/http/scan.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace flamegate::proxy {
 namespace {
@@ -25,7 +25,8 @@ TEST(Scan, VectorAndScalarFormsAgreeOnRandomText) {
     const std::string text = randomText(random);
     const char* const end = text.data() + text.size();
     // From an odd address, so that no alignment is taken for granted.
-    const char* const at = text.data() + (text.empty() ? 0 : random() % std::min<size_t>(text.size(), 16));
+    const char* const at =
+        text.data() + (text.empty() ? 0 : random() % std::min<size_t>(text.size(), 16));
     ASSERT_EQ(findControl(at, end), findBelowScalar(at, end, 0x20)) << round;
     ASSERT_EQ(findControlOrBlank(at, end), findBelowScalar(at, end, 0x21)) << round;
     ASSERT_EQ(findNameEnd(at, end), findNameEndScalar(at, end)) << round;
@@ -51,9 +52,9 @@ TEST(Scan, TokensAreThoseOfTheRfc) {
   EXPECT_FALSE(isToken(""));
   for (int byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);
-    const bool wanted = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                        (byte != 0 && std::string_view("!#$%&'*+-.^_`|~").find(c) !=
-                                          std::string_view::npos);
+    const bool wanted =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+        (byte != 0 && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos);
     EXPECT_EQ(isToken({&c, 1}), wanted) << byte;
   }
   EXPECT_TRUE(isToken("X-Custom"));

@@ -1,11 +1,10 @@
-#include "proxy/http/http1_writer.h"
+#include <string>
 
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "proxy/http/http1_body.h"
 #include "proxy/http/http1_parser.h"
+#include "proxy/http/http1_writer.h"
 
 namespace flamegate::proxy {
 namespace {
@@ -40,7 +39,8 @@ std::string responseAfterParsing(const std::string& bytes, ResponseConnection co
 
 TEST(Http1Writer, KeepsEveryByteOfWhatNobodyTouched) {
   for (const std::string& bytes : {
-           std::string("GET /a?b HTTP/1.1\r\nhOST:a\r\nX-Y:   spaced \t\r\nx-y:\r\nACCEPT:\t*/*\r\n\r\n"),
+           std::string(
+               "GET /a?b HTTP/1.1\r\nhOST:a\r\nX-Y:   spaced \t\r\nx-y:\r\nACCEPT:\t*/*\r\n\r\n"),
            std::string("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"),
            std::string("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 005\r\n\r\n"),
            std::string("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -48,15 +48,18 @@ TEST(Http1Writer, KeepsEveryByteOfWhatNobodyTouched) {
     EXPECT_EQ(requestAfterParsing(bytes), bytes);
   }
   const std::string response =
-      "HTTP/1.1 203 Odd  reason\r\nserver:x\r\nSet-Cookie: a=1 \r\nset-cookie: b\r\nContent-Length: 3\r\n\r\n";
+      "HTTP/1.1 203 Odd  reason\r\nserver:x\r\nSet-Cookie: a=1 \r\nset-cookie: "
+      "b\r\nContent-Length: 3\r\n\r\n";
   EXPECT_EQ(responseAfterParsing(response), response);
 }
 
 TEST(Http1Writer, WritesTheSameAgainAfterAnotherRound) {
   for (const std::string& bytes : {
-           std::string("GET http://b/x HTTP/1.1\r\nHost: a\r\nConnection: close, X\r\nX: 1\r\nY: 2\r\n\r\n"),
+           std::string("GET http://b/x HTTP/1.1\r\nHost: a\r\nConnection: close, X\r\nX: 1\r\nY: "
+                       "2\r\n\r\n"),
            std::string("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n"),
-           std::string("GET / HTTP/1.1\r\nUpgrade: websocket\r\nHost: a\r\nConnection: upgrade\r\n\r\n"),
+           std::string(
+               "GET / HTTP/1.1\r\nUpgrade: websocket\r\nHost: a\r\nConnection: upgrade\r\n\r\n"),
            std::string("GET http://b?q HTTP/1.1\r\nHost: a\r\n\r\n"),
        }) {
     const std::string once = requestAfterParsing(bytes);
@@ -65,12 +68,15 @@ TEST(Http1Writer, WritesTheSameAgainAfterAnotherRound) {
 }
 
 TEST(Http1Writer, WritesWhatTheConnectionFieldsSaidAnew) {
-  EXPECT_EQ(requestAfterParsing("POST / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nA: 1\r\n\r\n"),
-            "POST / HTTP/1.1\r\nHost: a\r\nA: 1\r\n\r\n");
-  EXPECT_EQ(requestAfterParsing("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nA: 1\r\n\r\n"),
+  EXPECT_EQ(
+      requestAfterParsing("POST / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nA: 1\r\n\r\n"),
+      "POST / HTTP/1.1\r\nHost: a\r\nA: 1\r\n\r\n");
+  EXPECT_EQ(requestAfterParsing(
+                "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nA: 1\r\n\r\n"),
             "POST / HTTP/1.1\r\nHost: a\r\nA: 1\r\nTransfer-Encoding: chunked\r\n\r\n");
-  EXPECT_EQ(requestAfterParsing("GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: x\r\nHost: a\r\n\r\n"),
-            "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
+  EXPECT_EQ(
+      requestAfterParsing("GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: x\r\nHost: a\r\n\r\n"),
+      "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
   EXPECT_EQ(requestAfterParsing("GET http://b?q HTTP/1.1\r\nA: 1\r\nHost: a\r\nB: 2\r\n\r\n"),
             "GET /?q HTTP/1.1\r\nA: 1\r\nHost: b\r\nB: 2\r\n\r\n");
 }
@@ -91,7 +97,8 @@ TEST(Http1Writer, TellsTheClientWhatTheConnectionIsGoingToBe) {
   const std::string plain = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n";
   EXPECT_EQ(responseAfterParsing(bytes), plain + "\r\n");
   EXPECT_EQ(responseAfterParsing(bytes, {.close = true}), plain + "Connection: close\r\n\r\n");
-  EXPECT_EQ(responseAfterParsing(bytes, {.http10 = true}), plain + "Connection: keep-alive\r\n\r\n");
+  EXPECT_EQ(responseAfterParsing(bytes, {.http10 = true}),
+            plain + "Connection: keep-alive\r\n\r\n");
   EXPECT_EQ(responseAfterParsing("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", {.close = true}),
             "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
   EXPECT_EQ(responseAfterParsing("HTTP/1.1 101 S\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"),
@@ -118,8 +125,8 @@ TEST(Http1Writer, AppendsBehindWhatTheBufferHolds) {
 }
 
 TEST(Http1Writer, WritesChunksThatTheDecoderReads) {
-  for (uint64_t size : {uint64_t{0}, uint64_t{1}, uint64_t{9}, uint64_t{10}, uint64_t{16}, uint64_t{255},
-                        uint64_t{4096}, uint64_t{0xabcdef0123456}}) {
+  for (uint64_t size : {uint64_t{0}, uint64_t{1}, uint64_t{9}, uint64_t{10}, uint64_t{16},
+                        uint64_t{255}, uint64_t{4096}, uint64_t{0xabcdef0123456}}) {
     char line[20];
     const std::string_view text(line, writeChunkLine(size, line));
     EXPECT_LE(text.size(), 18u);

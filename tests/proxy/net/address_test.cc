@@ -24,11 +24,11 @@ TEST(Address, TellsHostAndPort) {
 }
 
 TEST(Address, RefusesWhatIsNone) {
-  for (const std::string& text : {std::string(""), std::string("127.0.0.1"), std::string("127.0.0.1:"),
-                                  std::string("127.0.0.1:65536"), std::string("127.0.0.1:x"),
-                                  std::string("::1:80"), std::string("[::1]"), std::string("[::1:80"),
-                                  std::string("[x]:80"), std::string("localhost:80"),
-                                  std::string("unix:"), "unix:/" + std::string(200, 'a')}) {
+  for (const std::string& text :
+       {std::string(""), std::string("127.0.0.1"), std::string("127.0.0.1:"),
+        std::string("127.0.0.1:65536"), std::string("127.0.0.1:x"), std::string("::1:80"),
+        std::string("[::1]"), std::string("[::1:80"), std::string("[x]:80"),
+        std::string("localhost:80"), std::string("unix:"), "unix:/" + std::string(200, 'a')}) {
     EXPECT_FALSE(Address::parse(text)) << text;
   }
 }

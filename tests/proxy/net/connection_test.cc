@@ -1,8 +1,8 @@
 #include "proxy/net/connection.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "tests/proxy/net/sockets.h"
 

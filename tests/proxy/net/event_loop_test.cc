@@ -1,10 +1,10 @@
 #include "proxy/net/event_loop.h"
 
-#include <fcntl.h>
-#include <gtest/gtest.h>
-
 #include <string>
 #include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
 
 #include "tests/proxy/net/sockets.h"
 
@@ -151,7 +151,8 @@ TEST(EventLoop, LetsAWatchStopItselfInItsCallback) {
   SocketPair pair = makeSocketPair();
   Watch watch;
   ASSERT_TRUE(loop->watchLevel(
-      pair.ours.get(), watch, [](void* self, short) { static_cast<Watch*>(self)->stop(); }, &watch));
+      pair.ours.get(), watch, [](void* self, short) { static_cast<Watch*>(self)->stop(); },
+      &watch));
   sendSome(pair.peer.get(), "a");
   loop->runOnce(true);
   EXPECT_FALSE(watch.active());
@@ -162,7 +163,8 @@ TEST(EventLoop, RefusesADescriptorThatCannotBeWatched) {
   const auto loop = makeLoop();
   const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   Watch watch;
-  const auto watched = loop->watch(file.get(), watch, [](void*, short) {}, nullptr);
+  const auto watched = loop->watch(
+      file.get(), watch, [](void*, short) {}, nullptr);
   ASSERT_FALSE(watched);
   EXPECT_EQ(watched.error().code, ErrorCode::Io);
   EXPECT_FALSE(watch.active());
@@ -171,7 +173,8 @@ TEST(EventLoop, RefusesADescriptorThatCannotBeWatched) {
 TEST(EventLoop, FiresTimersWhileNothingElseHappens) {
   const auto loop = makeLoop();
   int fired = 0;
-  Timer timer(loop->timers(), [](void* count) { ++*static_cast<int*>(count); }, &fired);
+  Timer timer(
+      loop->timers(), [](void* count) { ++*static_cast<int*>(count); }, &fired);
   for (int round = 1; round <= 3; ++round) {
     const TimePoint deadline = loop->now() + std::chrono::milliseconds(1);
     timer.arm(deadline);

@@ -1,9 +1,9 @@
 #include "proxy/net/listener.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-
-#include <vector>
 
 #include "tests/proxy/net/sockets.h"
 

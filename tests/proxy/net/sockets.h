@@ -1,13 +1,13 @@
 // Sockets for tests: the other end of what is under test, driven by plain system calls.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <cerrno>
 #include <functional>
 #include <string>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include "proxy/base/fd.h"
 #include "proxy/net/address.h"
@@ -85,8 +85,8 @@ inline std::string receiveSome(int fd, size_t bytes_max = 1 << 20, bool* ended =
   return out;
 }
 
-// Runs the loop, batch by batch, until the condition holds. The loop's tick wakes it up while timers
-// wait; else only events do, so the condition must depend on one.
+// Runs the loop, batch by batch, until the condition holds. The loop's tick wakes it up while
+// timers wait; else only events do, so the condition must depend on one.
 inline void runUntil(EventLoop& loop, const std::function<bool()>& condition) {
   while (!condition()) loop.runOnce(true);
 }

@@ -1,11 +1,11 @@
 #include "proxy/net/timer.h"
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <memory>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace flamegate::proxy {
 namespace {
@@ -33,7 +33,8 @@ struct Clockwork {
 struct Alarm {
   explicit Alarm(Clockwork& made_of)
       : clockwork(made_of),
-        timer(made_of.wheel, [](void* self) { static_cast<Alarm*>(self)->fire(); }, this) {}
+        timer(
+            made_of.wheel, [](void* self) { static_cast<Alarm*>(self)->fire(); }, this) {}
 
   void fire() {
     fired.push_back(clockwork.now);
@@ -102,8 +103,8 @@ TEST(Timer, DoesNotFireWhenDisarmedAndMayBeArmedAnew) {
 
 TEST(Timer, WaitsForDeadlinesBeyondOneTurnOfTheWheel) {
   Clockwork clockwork;
-  for (const Duration time : {Duration(seconds(32)), Duration(seconds(33)), Duration(seconds(75)),
-                              Duration(hours(24))}) {
+  for (const Duration time :
+       {Duration(seconds(32)), Duration(seconds(33)), Duration(seconds(75)), Duration(hours(24))}) {
     Alarm alarm(clockwork);
     alarm.in(time);
     const TimePoint deadline = alarm.timer.deadline();

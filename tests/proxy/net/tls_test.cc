@@ -1,14 +1,14 @@
 #include "proxy/net/tls.h"
 
+#include <cstdio>
+#include <string>
+
 #include <gtest/gtest.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
-
-#include <cstdio>
-#include <string>
 
 #include "proxy/net/connection.h"
 #include "tests/proxy/net/sockets.h"
@@ -173,7 +173,9 @@ TEST_F(TlsTest, AgreesOnAProtocolInTheServersOrder) {
 TEST_F(TlsTest, RefusesAClientThatOffersOnlyProtocolsWeLack) {
   TlsServerOptions options;
   options.alpn = {"http/1.1"};
-  open(options, "\x03" "foo");
+  open(options,
+       "\x03"
+       "foo");
   EXPECT_FALSE(handshake());
 }
 

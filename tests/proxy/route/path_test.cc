@@ -1,9 +1,9 @@
 #include "proxy/route/path.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace flamegate::proxy {
 namespace {
@@ -50,7 +50,8 @@ TEST(Path, ComesIntoNormalForm) {
 }
 
 TEST(Path, HasNoNormalFormWithAMalformedEscapeOrNul) {
-  for (const char* path : {"/%", "/%4", "/%4/", "/%zz", "/%0g", "/a%", "/%00", "/a/%00b", "/%%41"}) {
+  for (const char* path :
+       {"/%", "/%4", "/%4/", "/%zz", "/%0g", "/a%", "/%00", "/a/%00b", "/%%41"}) {
     EXPECT_FALSE(normalizePath(path)) << path;
   }
 }
@@ -78,7 +79,8 @@ TEST(Path, PlainPathsAreNormalAtAnyPlaceInABlock) {
       ASSERT_EQ(normalizePath(path), path);
     } else {
       const bool special = path.find("//") != std::string::npos ||
-                           path.find("/.") != std::string::npos || path.find('%') != std::string::npos;
+                           path.find("/.") != std::string::npos ||
+                           path.find('%') != std::string::npos;
       ASSERT_TRUE(special) << path;
     }
   }

@@ -84,8 +84,8 @@ TEST(Router, LooksAtMethodsHeadersAndQuery) {
   route.match.headers = {{"X-Version", false, "2"}, {"X-User", true, "[a-z]+"}};
   route.match.query = {{"debug", false, "on off"}, {"n", true, "[0-9]*"}};
   const auto router = routerOf({route});
-  const auto matches = [&](std::string_view target, std::string_view method, std::string_view version,
-                           std::string_view user) {
+  const auto matches = [&](std::string_view target, std::string_view method,
+                           std::string_view version, std::string_view user) {
     Request request(target);
     request.head.method_text = method;
     request.head.fields.add("x-version", version);

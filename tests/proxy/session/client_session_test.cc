@@ -22,7 +22,8 @@ struct ClientSessionTest : testing::Test, IdleSessionOwner, ClientStreamEvents {
     ASSERT_TRUE(made);
     session = std::move(*made);
     waitFor(listening.get(), POLLIN);
-    application = UniqueFd(::accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    application =
+        UniqueFd(::accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     begin();
     runUntil(*loop, [&] { return session->connected(); });
   }

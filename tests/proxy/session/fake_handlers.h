@@ -2,11 +2,11 @@
 // sockets that uses them.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "proxy/base/strings.h"
 #include "proxy/session/http1_server_session.h"
@@ -16,8 +16,9 @@ namespace flamegate::proxy {
 
 // What the handlers of a test have seen.
 struct HandlerLog {
-  std::vector<std::string> events;  // "begin /path", "failure reset", "refused 408 header-timeout", …
-  uint64_t content_taken = 0;       // bytes of response content that sessions took
+  std::vector<std::string>
+      events;                  // "begin /path", "failure reset", "refused 408 header-timeout", …
+  uint64_t content_taken = 0;  // bytes of response content that sessions took
   size_t begun = 0;
   size_t ended = 0;
 
@@ -221,7 +222,8 @@ struct ServerSessionTest : testing::Test {
   bool closed() const { return session == nullptr; }
 
   void send(std::string_view bytes) { ASSERT_EQ(sendSome(client.get(), bytes), bytes.size()); }
-  // What the client gets until nothing more comes; `client_ended` tells whether the session ended its direction.
+  // What the client gets until nothing more comes; `client_ended` tells whether the session ended
+  // its direction.
   std::string receive() {
     std::string out;
     for (int quiet = 0; quiet < 4;) {

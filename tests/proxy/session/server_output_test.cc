@@ -118,7 +118,8 @@ TEST_F(ServerSessionTest, SendsAllToASlowClientThatClosedItsDirection) {
     output += receiveSome(client.get(), 5000, &client_ended);
     settle(*loop);
   }
-  EXPECT_EQ(output.size(), 100 * (std::string("HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n").size() + 9000));
+  EXPECT_EQ(output.size(),
+            100 * (std::string("HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n").size() + 9000));
 }
 
 TEST_F(ServerSessionTest, PassesBytesBothWaysThroughATunnel) {

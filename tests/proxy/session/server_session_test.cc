@@ -74,8 +74,9 @@ TEST_F(ServerSessionTest, GivesUpSkippingAfterSomeContent) {
 }
 
 TEST_F(ServerSessionTest, ClosesAfterAnEarlyAnswerToAClientThatAsksFirst) {
-  EXPECT_EQ(ask("POST /early HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"),
-            response("early", "Connection: close\r\n"));
+  EXPECT_EQ(
+      ask("POST /early HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"),
+      response("early", "Connection: close\r\n"));
   EXPECT_TRUE(client_ended);
 }
 
@@ -83,8 +84,9 @@ TEST_F(ServerSessionTest, PassesInterimResponsesToHttp11Only) {
   EXPECT_EQ(ask("GET /hints HTTP/1.1\r\nHost: a\r\n\r\n"),
             "HTTP/1.1 103 \r\n\r\n" + response("GET /hints "));
   EXPECT_EQ(ask("GET /hints HTTP/1.0\r\n\r\n"), response("GET /hints ", "Connection: close\r\n"));
-  EXPECT_EQ(ask("PUT /continue HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"),
-            "HTTP/1.1 100 \r\n\r\n");
+  EXPECT_EQ(
+      ask("PUT /continue HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"),
+      "HTTP/1.1 100 \r\n\r\n");
   send("ok");
   EXPECT_EQ(receive(), response("PUT /continue ok"));
 }
@@ -148,7 +150,8 @@ TEST_F(ServerSessionTest, RefusesAHeadThatDoesNotComeInTime) {
   send("st: ");
   settle(*loop);
   passTime(seconds(6));
-  EXPECT_EQ(receive().substr(0, 30), "HTTP/1.1 408 Request Timeout\r\n") << "more bytes buy no time";
+  EXPECT_EQ(receive().substr(0, 30), "HTTP/1.1 408 Request Timeout\r\n")
+      << "more bytes buy no time";
   EXPECT_EQ(handlers.log.count("refused 408 header-timeout"), 1u);
 }
 
@@ -238,7 +241,8 @@ TEST_F(ServerSessionTest, SendsWhatIsLeftWhenDrained) {
   }
   session->drain();
   output += receive();
-  EXPECT_EQ(output.size(), 100 * (std::string("HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n").size() + 3000));
+  EXPECT_EQ(output.size(),
+            100 * (std::string("HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n").size() + 3000));
   EXPECT_TRUE(client_ended);
 }
 

@@ -1,8 +1,8 @@
 #include "proxy/upstream/pool.h"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/proxy/net/sockets.h"
 
@@ -47,7 +47,8 @@ struct PoolTest : testing::Test {
   // The application's end of the newest connection to an endpoint.
   UniqueFd acceptAt(size_t endpoint) {
     waitFor(listening[endpoint].get(), POLLIN);
-    return UniqueFd(::accept4(listening[endpoint].get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    return UniqueFd(
+        ::accept4(listening[endpoint].get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   }
 
   // One request and its response, so that the connection can be kept.
