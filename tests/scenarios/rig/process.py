@@ -94,6 +94,7 @@ class Proxy:
         except BaseException:
             self._process.kill()
             self._process.wait()
+            shutil.rmtree(self.directory, ignore_errors=True)
             raise
         return self
 
