@@ -82,6 +82,11 @@ TEST(ImportCollapsed, CountsBadLinesAndKeepsTheOthers) {
   EXPECT_EQ(collapsedOf(imported("collapsed", "")), "");
 }
 
+TEST(ImportCollapsed, TellsAByteOrderMarkFromANameThatBeginsWithOne) {
+  const auto profile = imported("collapsed", "\n\uFEFFa 1\n");
+  EXPECT_EQ(collapsedOf(imported("collapsed", exported("collapsed", *profile))), "\n\uFEFFa 1\n");
+}
+
 TEST(ImportCollapsed, AddsTimeWhenThePeriodIsKnown) {
   const auto profile = findImportFormat("collapsed")->read("a 3\na 2\n", {.period_ns = 1000});
   ASSERT_TRUE(profile);
