@@ -7,6 +7,11 @@
 #include "control/profiles/text.h"
 
 namespace flamegate::control {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+}  // namespace
 
 proxy::Result<std::string> exportCollapsed(const Profile& profile, const ExportContext&) {
   const FoldedTree tree = foldTree(profile, shownColumn(profile), Granularity::Functions);
@@ -33,6 +38,9 @@ proxy::Result<std::string> exportCollapsed(const Profile& profile, const ExportC
     lengths.pop_back();
   };
   walkTree(children, enter, leave);
+  // At a file's very beginning U+FEFF would be taken for a byte-order mark; a name keeps it this
+  // way.
+  if (out.starts_with(kByteOrderMark)) out.insert(0, "\n");
   if (isOverExportLimit(out)) return exportTooLarge("collapsed");
   return out;
 }
