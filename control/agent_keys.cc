@@ -36,8 +36,8 @@ Result<AgentKeySet> AgentKeySet::create(const config::Config& config) {
     const auto [at, added] = ring_of_file.try_emplace(file, rings.size());
     ring_of_service.emplace(cluster.service, at->second);
     if (!added) continue;
-    Result<KeyRing> ring = readRing(
-        file, cluster.secret_file ? std::nullopt : profiling.previous_secret_file);
+    Result<KeyRing> ring =
+        readRing(file, cluster.secret_file ? std::nullopt : profiling.previous_secret_file);
     if (!ring) return proxy::fail(std::move(ring.error()));
     rings.push_back(std::move(*ring));
   }

@@ -1,12 +1,12 @@
 #include "control/assembly.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "control/profiles/merge.h"
 #include "control/profiles/pprof.h"
@@ -39,8 +39,8 @@ Result<> checkNotIncluded(const Profile& stored, const Part& part) {
 
 void describeConditions(const Part& part, std::vector<std::string>& comments) {
   const agent::UploadMeta& meta = part.meta;
-  const std::string who = fmt::format("{} {} pid {} on {}", meta.agent, meta.runtime,
-                                      meta.pid.value_or(0), meta.host);
+  const std::string who =
+      fmt::format("{} {} pid {} on {}", meta.agent, meta.runtime, meta.pid.value_or(0), meta.host);
   if (!meta.agent.empty()) comments.push_back("agent " + who);
   if (meta.period_us) {
     comments.push_back(fmt::format("period asked {} us, measured {} us", *meta.period_us,

@@ -8,10 +8,10 @@
 
 namespace flamegate::control {
 
-// The canonical file of a record: what is stored already and one more part, labelled with endpoint and
-// profile id, with the conditions of the capture in its comments. The file remembers its parts.
-// Conflict: this part is in it already. Refused: another part of that name is. TooLarge: the whole is
-// over a limit. Takes milliseconds to seconds; for the pool.
+// The canonical file of a record: what is stored already and one more part, labelled with endpoint
+// and profile id, with the conditions of the capture in its comments. The file remembers its parts.
+// Conflict: this part is in it already. Refused: another part of that name is. TooLarge: the whole
+// is over a limit. Takes milliseconds to seconds; for the pool.
 proxy::Result<Assembled> assembleParts(const PartAssembler::Input& input);
 
 // Runs assembleParts() on the pool.

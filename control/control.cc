@@ -1,10 +1,10 @@
 #include "control/control.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
+
+#include <sys/stat.h>
 
 #include "agent-protocol/token/secret.h"
 #include "control/store/create_store.h"
@@ -18,7 +18,7 @@ using proxy::ErrorSource;
 using proxy::Result;
 
 constexpr int kBacklog = 256;
-constexpr size_t kJobsMax = 256;           // waiting for the pool
+constexpr size_t kJobsMax = 256;  // waiting for the pool
 constexpr size_t kAgentConnectionsMax = 2'048;
 
 size_t poolThreads(const config::Config& config) {
@@ -68,15 +68,17 @@ Result<std::unique_ptr<proxy::TlsServerContext>> createTls(
     const std::optional<config::ListenerTls>& tls) {
   if (!tls) return std::unique_ptr<proxy::TlsServerContext>();
   if (tls->client_ca || tls->certificates.size() != 1) {
-    return proxy::fail(ErrorCode::Unsupported, ErrorSource::Config,
-                       "control.agents.tls takes one certificate and no client_ca: agents are known "
-                       "by their signatures");
+    return proxy::fail(
+        ErrorCode::Unsupported, ErrorSource::Config,
+        "control.agents.tls takes one certificate and no client_ca: agents are known "
+        "by their signatures");
   }
   const config::CertificateFiles& files = tls->certificates.front();
-  return proxy::TlsServerContext::create({.cert_file = files.cert,
-                                          .key_file = files.key,
-                                          .allow_tls12 = tls->min_version == config::TlsVersion::Tls12,
-                                          .alpn = {"http/1.1"}});
+  return proxy::TlsServerContext::create(
+      {.cert_file = files.cert,
+       .key_file = files.key,
+       .allow_tls12 = tls->min_version == config::TlsVersion::Tls12,
+       .alpn = {"http/1.1"}});
 }
 
 }  // namespace
@@ -107,10 +109,9 @@ Result<std::unique_ptr<Control>> Control::create(proxy::EventLoop& loop,
   Result<std::unique_ptr<Store>> store = createStore(config.store);
   if (!store) return proxy::fail(std::move(store.error()));
 
-  std::unique_ptr<Control> control(
-      new Control(loop, config, options,
-                  {std::move(*agent_keys), std::move(*session_keys), std::move(*agent_tls),
-                   std::move(*store)}));
+  std::unique_ptr<Control> control(new Control(loop, config, options,
+                                               {std::move(*agent_keys), std::move(*session_keys),
+                                                std::move(*agent_tls), std::move(*store)}));
   auto api_server = HttpServer::create(loop, std::move(*api_socket), control->api_service_);
   if (!api_server) return proxy::fail(std::move(api_server.error()));
   auto agent_server = HttpServer::create(

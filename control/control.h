@@ -78,8 +78,8 @@ class Control final : private JoinEvents {
   std::unique_ptr<HttpServer> api_server_;
 };
 
-// Runs control until SIGTERM or SIGINT, or until its parent ends. Returns the exit status; errors are
-// logged. Call before other threads begin: it blocks the signals it waits for.
+// Runs control until SIGTERM or SIGINT, or until its parent ends. Returns the exit status; errors
+// are logged. Call before other threads begin: it blocks the signals it waits for.
 int runControl(const config::Config& config, const ControlOptions& options);
 
 }  // namespace flamegate::control

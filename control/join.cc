@@ -20,13 +20,19 @@ std::optional<FailReason> endReason(const agent::CaptureRecord& capture) {
 
 PartOutcome outcomeOf(const proxy::Error& error) {
   switch (error.code) {
-    case ErrorCode::NotFound: return PartOutcome::Unknown;
-    case ErrorCode::Conflict: return PartOutcome::Known;
-    case ErrorCode::Refused: return PartOutcome::Differs;
-    case ErrorCode::TooLarge: return PartOutcome::TooLarge;
+    case ErrorCode::NotFound:
+      return PartOutcome::Unknown;
+    case ErrorCode::Conflict:
+      return PartOutcome::Known;
+    case ErrorCode::Refused:
+      return PartOutcome::Differs;
+    case ErrorCode::TooLarge:
+      return PartOutcome::TooLarge;
     case ErrorCode::Malformed:
-    case ErrorCode::Unsupported: return PartOutcome::Undecodable;
-    default: return PartOutcome::StoreAway;
+    case ErrorCode::Unsupported:
+      return PartOutcome::Undecodable;
+    default:
+      return PartOutcome::StoreAway;
   }
 }
 
@@ -184,28 +190,31 @@ void Join::pump(Entry& entry) {
     return;
   }
   store_.body(entry.id, resume<std::string>(entry, [this](Entry& still, Result<std::string> body) {
-    if (!body) {
-      onPartFailed(still, body.error());
-    } else {
-      assemble(still, std::move(*body));
-    }
-  }));
+                if (!body) {
+                  onPartFailed(still, body.error());
+                } else {
+                  assemble(still, std::move(*body));
+                }
+              }));
 }
 
 void Join::assemble(Entry& entry, std::optional<std::string> stored_body) {
   PartAssembler::Input input{entry.record, entry.queue.front().part, std::move(stored_body),
                              entry.ignore_gc};
   if (!entry.has_body) input.record.route = routeOf(entry.record, *input.part, entry.route_name);
-  assembler_.assemble(std::move(input), [this, id = entry.id,
-                                         serial = entry.serial](Result<Assembled> assembled) {
-    Entry* still = findEntry(id);
-    if (still != nullptr && still->serial == serial) onAssembled(*still, std::move(assembled));
-  });
+  assembler_.assemble(std::move(input),
+                      [this, id = entry.id, serial = entry.serial](Result<Assembled> assembled) {
+                        Entry* still = findEntry(id);
+                        if (still != nullptr && still->serial == serial)
+                          onAssembled(*still, std::move(assembled));
+                      });
 }
 
 void Join::onAssembled(Entry& entry, Result<Assembled> assembled) {
   if (!assembled || entry.erased) {
-    onPartFailed(entry, assembled ? proxy::Error{ErrorCode::NotFound, proxy::ErrorSource::Agent, {}, {}} : assembled.error());
+    onPartFailed(entry, assembled
+                            ? proxy::Error{ErrorCode::NotFound, proxy::ErrorSource::Agent, {}, {}}
+                            : assembled.error());
     return;
   }
   ProfileRecord next = entry.record;
@@ -215,14 +224,14 @@ void Join::onAssembled(Entry& entry, Result<Assembled> assembled) {
   const ProfileState saved_as = next.state;
   std::string body = std::exchange(assembled->body, {});
   save(entry, std::move(next), std::move(body),
-       resume<void>(entry, [this, saved_as, facts = std::move(*assembled)](Entry& still,
-                                                                         Result<> saved) {
-         if (saved) {
-           onPartSaved(still, facts, saved_as);
-         } else {
-           onPartFailed(still, saved.error());
-         }
-       }));
+       resume<void>(entry,
+                    [this, saved_as, facts = std::move(*assembled)](Entry& still, Result<> saved) {
+                      if (saved) {
+                        onPartSaved(still, facts, saved_as);
+                      } else {
+                        onPartFailed(still, saved.error());
+                      }
+                    }));
 }
 
 void Join::onPartFailed(Entry& entry, const proxy::Error& error) {
@@ -322,7 +331,8 @@ void Join::save(Entry& entry, ProfileRecord record, std::optional<std::string> b
       [ours = std::move(record), has_body](ProfileRecord& stored) {
         overlay(stored, ours, has_body);
       },
-      std::move(body), [done = std::move(done)](Result<ProfileRecord> updated) {
+      std::move(body),
+      [done = std::move(done)](Result<ProfileRecord> updated) {
         if (updated) {
           done({});
         } else {

@@ -7,8 +7,8 @@
 //                       └─────────────────────────────────────────────────▶ failed (control-lost)
 //
 // Captures and parts may come in either order. A part without a capture is held for 30 s; a capture
-// without a part waits for 60 s after the response. Failed is reported as soon as nothing better can be
-// expected, yet a part that comes while the window is open is stored all the same.
+// without a part waits for 60 s after the response. Failed is reported as soon as nothing better
+// can be expected, yet a part that comes while the window is open is stored all the same.
 #pragma once
 
 #include <deque>
@@ -44,8 +44,8 @@ enum class PartOutcome : unsigned char {
 };
 using PartDone = std::function<void(PartOutcome)>;
 
-// Makes the stored file out of a part and what is stored already. Its real implementation works on the
-// thread pool; `done` is called once, on control's thread, never from inside assemble().
+// Makes the stored file out of a part and what is stored already. Its real implementation works on
+// the thread pool; `done` is called once, on control's thread, never from inside assemble().
 class PartAssembler {
  public:
   struct Input {
@@ -61,8 +61,8 @@ class PartAssembler {
   virtual void assemble(Input input, AssembleDone done) = 0;
 };
 
-// Told of every change of a record, after it was stored where it is to be stored. Nothing of the join
-// may be called from inside.
+// Told of every change of a record, after it was stored where it is to be stored. Nothing of the
+// join may be called from inside.
 class JoinEvents {
  public:
   virtual ~JoinEvents() = default;
@@ -78,24 +78,24 @@ struct JoinStats {
   uint64_t unclaimed = 0;  // parts whose id nobody issued
 };
 
-// Owner: control's main. Thread: control's. Ends: before the store and the executor's loop; answers that
-// are still owed are not given.
+// Owner: control's main. Thread: control's. Ends: before the store and the executor's loop; answers
+// that are still owed are not given.
 class Join {
  public:
-  static constexpr Millis kHeld{30'000};          // a part without its capture
-  static constexpr Millis kLook{1'000};           // between two looks into the store meanwhile
-  static constexpr Millis kWait{60'000};          // for the first part, after the response
-  static constexpr Millis kUnaskedWait{30'000};   // the same where no agent acknowledged
-  static constexpr Millis kMerge{60'000};         // for further parts, after the first
-  static constexpr Millis kLostGrace{5'000};      // after a restart, for captures kept by proxies
-  static constexpr Millis kSaveRetry{2'000};      // after the store was away
-  static constexpr Millis kFullFor{10'000};       // then one more is tried
-  static constexpr Millis kRemember{600'000};     // settled ids, for repeated uploads
-  static constexpr Millis kIdAge{600'000};        // an unknown id older than this is not held
-  static constexpr Millis kIdAhead{60'000};       // … nor one from further in the future
-  static constexpr size_t kPartsMax = 16;         // of one profile
-  static constexpr size_t kHeldPartsMax = 256;    // of all profiles, not stored yet
-  static constexpr size_t kEntriesMax = 65'536;   // beyond: the oldest ids are forgotten
+  static constexpr Millis kHeld{30'000};         // a part without its capture
+  static constexpr Millis kLook{1'000};          // between two looks into the store meanwhile
+  static constexpr Millis kWait{60'000};         // for the first part, after the response
+  static constexpr Millis kUnaskedWait{30'000};  // the same where no agent acknowledged
+  static constexpr Millis kMerge{60'000};        // for further parts, after the first
+  static constexpr Millis kLostGrace{5'000};     // after a restart, for captures kept by proxies
+  static constexpr Millis kSaveRetry{2'000};     // after the store was away
+  static constexpr Millis kFullFor{10'000};      // then one more is tried
+  static constexpr Millis kRemember{600'000};    // settled ids, for repeated uploads
+  static constexpr Millis kIdAge{600'000};       // an unknown id older than this is not held
+  static constexpr Millis kIdAhead{60'000};      // … nor one from further in the future
+  static constexpr size_t kPartsMax = 16;        // of one profile
+  static constexpr size_t kHeldPartsMax = 256;   // of all profiles, not stored yet
+  static constexpr size_t kEntriesMax = 65'536;  // beyond: the oldest ids are forgotten
 
   // The secrets that a service's uploads may be signed with, for records of a former process.
   using KidsOfService = std::function<std::vector<std::string>(const std::string& service)>;
@@ -109,8 +109,8 @@ class Join {
   void onCapture(const agent::CaptureRecord& capture);
   // A verified and decoded part; `done` is called once.
   void onPart(const agent::ProfileId& id, std::shared_ptr<const Part> part, PartDone done);
-  // A part that can never be stored: Oversized or Undecodable. Where no other part comes, that is the
-  // reason of the failure; a signed one (`verified`) settles at once.
+  // A part that can never be stored: Oversized or Undecodable. Where no other part comes, that is
+  // the reason of the failure; a signed one (`verified`) settles at once.
   void onBadPart(const agent::ProfileId& id, FailReason reason, bool verified);
 
   // Takes up what a former process left running or waiting. Call once, at the start.
@@ -118,8 +118,8 @@ class Join {
   // The record was deleted on purpose: what still comes for it is refused.
   void onErased(const std::string& id);
 
-  // The record of a capture that is known here and not forgotten; null otherwise. It may be ahead of
-  // the store, but Stored only once it is.
+  // The record of a capture that is known here and not forgotten; null otherwise. It may be ahead
+  // of the store, but Stored only once it is.
   const ProfileRecord* find(std::string_view id) const;
   JoinStats stats() const;
   // Whether the store has refused a write for lack of room within the last kFullFor, and taken none

@@ -36,37 +36,38 @@ struct Join::Entry {
   std::string route_name;         // as configured; empty: none
   std::vector<std::string> kids;  // secrets whose uploads count; empty: any
   bool ignore_gc = false;
-  bool known = false;             // a capture came, or the store has a record
-  bool foreign = false;           // the captures go to another process
-  bool ended = false;             // the response is over
-  bool unasked = false;           // no agent acknowledged and the client was told so
-  bool has_body = false;          // in the store
-  bool erased = false;            // deleted on purpose
+  bool known = false;     // a capture came, or the store has a record
+  bool foreign = false;   // the captures go to another process
+  bool ended = false;     // the response is over
+  bool unasked = false;   // no agent acknowledged and the client was told so
+  bool has_body = false;  // in the store
+  bool erased = false;    // deleted on purpose
   std::optional<FailReason> failed;
   FailReason otherwise = FailReason::NoUpload;  // the reason, should nothing come
   std::vector<Mark> parts;                      // stored ones
 
   // Work under way.
   std::deque<Held> queue;
-  bool working = false;   // the first of the queue is being assembled or saved
-  bool looking = false;   // in the store, for a record
+  bool working = false;     // the first of the queue is being assembled or saved
+  bool looking = false;     // in the store, for a record
   bool look_first = false;  // before anything is written: the store may know more
-  bool in_store = false;  // the store has acknowledged a record
+  bool in_store = false;    // the store has acknowledged a record
   bool saving = false;
   bool dirty = false;  // the record is ahead of the store
 
   // Deadlines; unset where they do not apply.
-  proxy::TimePoint hold_until;    // for a capture, while parts are held
-  proxy::TimePoint look_at;       // into the store again, meanwhile
-  proxy::TimePoint window_end;    // for parts
-  proxy::TimePoint lost_at;       // for a sign of life after a restart
-  proxy::TimePoint save_at;       // again, after a failure
+  proxy::TimePoint hold_until;  // for a capture, while parts are held
+  proxy::TimePoint look_at;     // into the store again, meanwhile
+  proxy::TimePoint window_end;  // for parts
+  proxy::TimePoint lost_at;     // for a sign of life after a restart
+  proxy::TimePoint save_at;     // again, after a failure
   proxy::TimePoint forget_at;
   Executor::TimerId timer = Executor::kNoTimer;
 
   ProfileState state() const;
   bool settled() const { return isSettled(state()); }
-  // What the client was not told of stays out of the list until a part shows that there is a profile.
+  // What the client was not told of stays out of the list until a part shows that there is a
+  // profile.
   bool hidden() const { return unasked && !has_body; }
   // Whether the time for a first part is over.
   bool outOfTime(proxy::TimePoint now) const;

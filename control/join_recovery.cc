@@ -34,9 +34,10 @@ Millis windowLeft(const ProfileRecord& record, WallTime now) {
 void Join::look(Entry& entry) {
   entry.looking = true;
   entry.look_at = {};
-  store_.find(entry.id, resume<ProfileRecord>(entry, [this](Entry& still, Result<ProfileRecord> found) {
-    onLooked(still, std::move(found));
-  }));
+  store_.find(entry.id,
+              resume<ProfileRecord>(entry, [this](Entry& still, Result<ProfileRecord> found) {
+                onLooked(still, std::move(found));
+              }));
 }
 
 void Join::onLooked(Entry& entry, Result<ProfileRecord> found) {
@@ -88,7 +89,8 @@ void Join::adopt(Entry& entry, ProfileRecord record) {
   entry.failed = record.reason;
   entry.record = std::move(record);
   entry.forget_at = executor_.monoNow() + kRemember;
-  if (entry.ended) entry.window_end = executor_.monoNow() + windowLeft(entry.record, executor_.wallNow());
+  if (entry.ended)
+    entry.window_end = executor_.monoNow() + windowLeft(entry.record, executor_.wallNow());
 }
 
 // An End came here whose Begin a former process, or a part another process, has stored.
@@ -113,19 +115,20 @@ void Join::recoverPage(ProfileState state, std::string cursor) {
   query.limit = kListLimitMax;
   query.cursor = std::move(cursor);
   store_.list(std::move(query), onLoop<ListPage>(executor_, [this, state](Result<ListPage> page) {
-    if (!page) {
-      recover_timer_ = executor_.runAfter(kSaveRetry, [this, state] { recoverPage(state, {}); });
-      return;
-    }
-    for (ProfileRecord& record : page->records) {
-      if (findEntry(record.id) != nullptr) continue;
-      Entry& entry = obtain(record.id);
-      adopt(entry, std::move(record));
-      if (!entry.ended) entry.lost_at = executor_.monoNow() + kLostGrace;
-      schedule(entry);
-    }
-    if (!page->next.empty()) recoverPage(state, std::move(page->next));
-  }));
+                if (!page) {
+                  recover_timer_ =
+                      executor_.runAfter(kSaveRetry, [this, state] { recoverPage(state, {}); });
+                  return;
+                }
+                for (ProfileRecord& record : page->records) {
+                  if (findEntry(record.id) != nullptr) continue;
+                  Entry& entry = obtain(record.id);
+                  adopt(entry, std::move(record));
+                  if (!entry.ended) entry.lost_at = executor_.monoNow() + kLostGrace;
+                  schedule(entry);
+                }
+                if (!page->next.empty()) recoverPage(state, std::move(page->next));
+              }));
 }
 
 }  // namespace flamegate::control

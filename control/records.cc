@@ -24,15 +24,15 @@ void Records::find(const std::string& id, Found found) {
   }
   store_.find(id, onLoop<ProfileRecord>(executor_, [this, id, found = std::move(found)](
                                                        Result<ProfileRecord> stored) {
-    const ProfileRecord* live = join_.find(id);
-    // A failure, or an end, that the store has not taken yet.
-    if (live != nullptr && (!stored || stored->state != live->state)) {
-      ProfileRecord newer = *live;
-      if (stored) newer.bytes = stored->bytes;
-      stored = std::move(newer);
-    }
-    found(std::move(stored));
-  }));
+                const ProfileRecord* live = join_.find(id);
+                // A failure, or an end, that the store has not taken yet.
+                if (live != nullptr && (!stored || stored->state != live->state)) {
+                  ProfileRecord newer = *live;
+                  if (stored) newer.bytes = stored->bytes;
+                  stored = std::move(newer);
+                }
+                found(std::move(stored));
+              }));
 }
 
 void Records::await(const std::string& id, Millis wait, Found found) {

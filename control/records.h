@@ -13,13 +13,14 @@
 
 namespace flamegate::control {
 
-// Owner: control's main. Thread: control's. Ends: before the join; those who still wait are not called.
+// Owner: control's main. Thread: control's. Ends: before the join; those who still wait are not
+// called.
 class Records {
  public:
   using Found = std::function<void(proxy::Result<ProfileRecord>)>;
 
-  static constexpr Millis kLook{1'000};          // for records that settle in another process
-  static constexpr size_t kWaitersMax = 1'024;   // beyond: answered at once
+  static constexpr Millis kLook{1'000};         // for records that settle in another process
+  static constexpr size_t kWaitersMax = 1'024;  // beyond: answered at once
 
   Records(Executor& executor, Store& store, const Join& join)
       : executor_(executor), store_(store), join_(join) {}

@@ -6,8 +6,9 @@
 
 namespace flamegate::control {
 
-// Replaces path segments that look like ids by `:id`: digits, UUIDs, hexadecimal of 8 or more with a
-// digit in it, and words of 20 or more with a digit in them. "/users/42/edit" is "/users/:id/edit".
+// Replaces path segments that look like ids by `:id`: digits, UUIDs, hexadecimal of 8 or more with
+// a digit in it, and words of 20 or more with a digit in them. "/users/42/edit" is
+// "/users/:id/edit".
 std::string foldIds(std::string_view path);
 
 // The configured route's name; else METHOD and the framework's template; else METHOD and the folded

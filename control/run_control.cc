@@ -1,11 +1,11 @@
 // The main loop of the control process.
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "control/control.h"
 #include "proxy/base/log.h"

@@ -12,7 +12,8 @@ using proxy::Method;
 HeadVerdict answer(ApiResponse response) { return {std::move(response), 0, nullptr}; }
 
 HeadVerdict wrongMethod(std::string_view allowed) {
-  ApiResponse response = errorReply(405, "method-not-allowed", "this needs " + std::string(allowed));
+  ApiResponse response =
+      errorReply(405, "method-not-allowed", "this needs " + std::string(allowed));
   response.addHeader("allow", allowed);
   return answer(std::move(response));
 }
@@ -46,16 +47,20 @@ ApiResponse retryLater(ApiResponse response, std::string_view seconds) {
 
 ApiResponse replyOf(PartOutcome outcome) {
   switch (outcome) {
-    case PartOutcome::Stored: return jsonReply(201, "{}");
-    case PartOutcome::Known: return jsonReply(200, "{}");
+    case PartOutcome::Stored:
+      return jsonReply(201, "{}");
+    case PartOutcome::Known:
+      return jsonReply(200, "{}");
     case PartOutcome::Differs:
       return errorReply(409, "part-differs", "this part came before with other bytes");
     case PartOutcome::TooMany:
       return errorReply(429, "too-many-parts", "the profile has all the parts it may have");
-    case PartOutcome::Unknown: return notFoundReply("this id was not issued here");
+    case PartOutcome::Unknown:
+      return notFoundReply("this id was not issued here");
     case PartOutcome::Closed:
       return errorReply(404, "closed", "the time for uploads of this id is over");
-    case PartOutcome::WrongKey: return unsignedReply();
+    case PartOutcome::WrongKey:
+      return unsignedReply();
     case PartOutcome::Undecodable:
       return errorReply(422, "undecodable", "the part cannot be merged");
     case PartOutcome::TooLarge:

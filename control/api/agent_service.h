@@ -22,11 +22,11 @@ namespace flamegate::control {
 // Owner: control's main. Thread: control's. Ends: after its server and the pool.
 class AgentService final : public HttpApp {
  public:
-  static constexpr size_t kBodiesMax = 64;             // unverified, at once
-  static constexpr size_t kBodyBytesMax = 64u << 20;   // of them together
+  static constexpr size_t kBodiesMax = 64;            // unverified, at once
+  static constexpr size_t kBodyBytesMax = 64u << 20;  // of them together
   static constexpr size_t kHelloBytesMax = 64u << 10;
-  static constexpr size_t kHellosMax = 1'024;          // held at once; beyond: told to come later
-  static constexpr Millis kHelloHeld{45'000};          // agents are promised 50 s at most
+  static constexpr size_t kHellosMax = 1'024;  // held at once; beyond: told to come later
+  static constexpr Millis kHelloHeld{45'000};  // agents are promised 50 s at most
 
   AgentService(Executor& executor, proxy::ThreadPool& pool, Join& join, AgentsSeen& agents,
                const AgentKeySet& keys)

@@ -1,9 +1,9 @@
 #include "control/api/captures.h"
 
-#include <fmt/core.h>
-
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "control/api/reply.h"
 #include "control/on_loop.h"

@@ -5,9 +5,10 @@
 #include <cstring>
 #include <future>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "agent-protocol/token/client_token.h"
 #include "agent-protocol/token/control_call.h"
@@ -109,8 +110,8 @@ Result<std::string> getFromStore(const config::Config& config, const std::string
                                  const ExportFormat& format) {
   Result<std::unique_ptr<Store>> store = createStore(config.store);
   if (!store) return proxy::fail(std::move(store.error()));
-  Result<ProfileRecord> record =
-      blockOn<ProfileRecord>([&](Done<ProfileRecord> done) { (*store)->find(id, std::move(done)); });
+  Result<ProfileRecord> record = blockOn<ProfileRecord>(
+      [&](Done<ProfileRecord> done) { (*store)->find(id, std::move(done)); });
   if (!record) return proxy::fail(std::move(record.error()));
   if (record->state != ProfileState::Stored) {
     return notFound("the profile is " + std::string(nameOf(record->state)));
@@ -125,8 +126,10 @@ Result<std::string> getFromStore(const config::Config& config, const std::string
 
 Result<> writeFile(const std::string& path, const std::string& bytes) {
   std::FILE* const file = path.empty() ? stdout : std::fopen(path.c_str(), "wb");
-  bool written = file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  if (file != nullptr) written = (path.empty() ? std::fflush(file) : std::fclose(file)) == 0 && written;
+  bool written =
+      file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  if (file != nullptr)
+    written = (path.empty() ? std::fflush(file) : std::fclose(file)) == 0 && written;
   if (written) return {};
   return proxy::fail(ErrorCode::Io, ErrorSource::Client,
                      (path.empty() ? "standard output" : path) + ": " + std::strerror(errno));

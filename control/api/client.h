@@ -14,9 +14,9 @@ struct GetRequest {
   std::string out;  // file to write; empty: standard output
 };
 
-// Fetches the file, waiting up to a minute for a profile that is not settled: from control where the
-// configuration says where that is, else through a clear-text listener of the running proxy (with a
-// token of its own making), else from the store itself. Blocks.
+// Fetches the file, waiting up to a minute for a profile that is not settled: from control where
+// the configuration says where that is, else through a clear-text listener of the running proxy
+// (with a token of its own making), else from the store itself. Blocks.
 proxy::Result<std::string> getProfile(const config::Config& config, const std::string& id,
                                       const std::string& format);
 

@@ -20,7 +20,8 @@ ApiResponse fileReply(const ExportFormat& format, const ExportContext& context, 
   response.addHeader("cache-control", "private, no-store");
   response.addHeader("x-content-type-options", "nosniff");
   // A browser that shows a document in spite of all that runs nothing in it.
-  response.addHeader("content-security-policy", "sandbox; default-src 'none'; frame-ancestors 'none'");
+  response.addHeader("content-security-policy",
+                     "sandbox; default-src 'none'; frame-ancestors 'none'");
   response.body = std::move(body);
   return response;
 }
@@ -53,21 +54,21 @@ void downloadProfile(ApiServices& services, ApiRequest&& request, Responder resp
     respond(errorReply(400, "bad-format", "format must be one of " + knownFormats()));
     return;
   }
-  withProfileBody(services, request, std::move(respond),
-                  [&services, format](const ProfileRecord& record, std::string stored,
-                                      Responder answer) {
-    const ExportContext context{record.id, record.route};
-    if (format->name == kStoredFormat) {
-      answer(fileReply(*format, context, std::move(stored)));
-      return;
-    }
-    answerFromPool(
-        services,
-        [format, context, stored = std::move(stored)] {
-          return exportReply(*format, context, stored);
-        },
-        std::move(answer));
-  });
+  withProfileBody(
+      services, request, std::move(respond),
+      [&services, format](const ProfileRecord& record, std::string stored, Responder answer) {
+        const ExportContext context{record.id, record.route};
+        if (format->name == kStoredFormat) {
+          answer(fileReply(*format, context, std::move(stored)));
+          return;
+        }
+        answerFromPool(
+            services,
+            [format, context, stored = std::move(stored)] {
+              return exportReply(*format, context, stored);
+            },
+            std::move(answer));
+      });
 }
 
 }  // namespace flamegate::control

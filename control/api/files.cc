@@ -119,14 +119,15 @@ void redirectKnownProfile(ApiServices& services, ApiRequest&& request, Responder
     respond(notFoundReply("no such profile"));
     return;
   }
-  services.records.find(*id, [&services, request = std::move(request), respond = std::move(respond)](
-                                 const proxy::Result<ProfileRecord>& found) mutable {
-    if (found) {
-      redirectToProfile(services, std::move(request), respond);
-    } else {
-      respond(errorReply(found.error()));
-    }
-  });
+  services.records.find(
+      *id, [&services, request = std::move(request),
+            respond = std::move(respond)](const proxy::Result<ProfileRecord>& found) mutable {
+        if (found) {
+          redirectToProfile(services, std::move(request), respond);
+        } else {
+          respond(errorReply(found.error()));
+        }
+      });
 }
 
 }  // namespace flamegate::control

@@ -1,7 +1,7 @@
 // GET api/v1/routes and api/v1/hosts: how many profiles there are of each, and how long they took.
-#include <fmt/core.h>
-
 #include <utility>
+
+#include <fmt/core.h>
 
 #include "control/api/list_query.h"
 #include "control/api/reply.h"

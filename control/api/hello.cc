@@ -1,7 +1,8 @@
-// POST /agent/v1/hello/INSTANCE: agents report themselves and wait for settings. This version has none
-// to give, so a hello is held and then answered 204.
-#include <nlohmann/json.hpp>
+// POST /agent/v1/hello/INSTANCE: agents report themselves and wait for settings. This version has
+// none to give, so a hello is held and then answered 204.
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "control/api/agent_service.h"
 #include "control/api/reply.h"

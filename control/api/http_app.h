@@ -14,11 +14,12 @@
 
 namespace flamegate::control {
 
-// Bytes and bodies that are in memory before anybody has vouched for them. Shared by the requests of
-// one app. Owner: the app. Thread: control's.
+// Bytes and bodies that are in memory before anybody has vouched for them. Shared by the requests
+// of one app. Owner: the app. Thread: control's.
 class BodyBudget {
  public:
-  BodyBudget(size_t bodies_max, size_t bytes_max) : bodies_max_(bodies_max), bytes_max_(bytes_max) {}
+  BodyBudget(size_t bodies_max, size_t bytes_max)
+      : bodies_max_(bodies_max), bytes_max_(bytes_max) {}
 
   size_t bodies() const { return bodies_; }
   size_t bytes() const { return bytes_; }

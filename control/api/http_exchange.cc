@@ -50,7 +50,8 @@ HttpExchange::HttpExchange(proxy::ServerStream& stream, proxy::EventLoop& loop, 
       loop_(loop),
       app_(app),
       respond_(std::move(respond)),
-      timer_(loop.timers(), [](void* self) { static_cast<HttpExchange*>(self)->onTimer(); }, this) {}
+      timer_(
+          loop.timers(), [](void* self) { static_cast<HttpExchange*>(self)->onTimer(); }, this) {}
 
 void HttpExchange::onRequest() {
   takeHead();

@@ -12,7 +12,7 @@ namespace flamegate::control {
 // Owner: HttpServer. Thread: the loop's. Ends: when its stream does.
 class HttpExchange final : public proxy::StreamHandler {
  public:
-  static constexpr proxy::Duration kBodyTime = std::chrono::seconds(60);   // to read the whole body
+  static constexpr proxy::Duration kBodyTime = std::chrono::seconds(60);  // to read the whole body
   static constexpr proxy::Duration kWriteTime = std::chrono::seconds(120);  // to write the answer
 
   // `respond` leads back to this exchange's respond(), as long as it is there.

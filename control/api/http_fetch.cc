@@ -1,11 +1,11 @@
 #include "control/api/http_fetch.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include <poll.h>
+#include <sys/socket.h>
 
 #include "proxy/base/clock.h"
 #include "proxy/http/http1_body.h"
@@ -71,7 +71,8 @@ class DeadlineSocket {
   }
 
   Result<> wait(short events) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - proxy::monotonicNow());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline_ - proxy::monotonicNow());
     pollfd entry{fd_.get(), events, 0};
     const int ready = left.count() > 0 ? poll(&entry, 1, static_cast<int>(left.count())) : 0;
     if (ready > 0 || (ready < 0 && errno == EINTR)) return {};
@@ -92,8 +93,8 @@ tl::unexpected<proxy::Error> malformed() {
   return proxy::fail(ErrorCode::Malformed, ErrorSource::Upstream, "the answer is no HTTP");
 }
 
-// Reads until the final head is complete; the input then begins with what follows it. Of the head only
-// status and framing may be used afterwards.
+// Reads until the final head is complete; the input then begins with what follows it. Of the head
+// only status and framing may be used afterwards.
 Result<> readHead(DeadlineSocket& socket, std::string& input, proxy::ResponseHead& head) {
   while (true) {
     const proxy::ParseResult parsed =

@@ -15,8 +15,8 @@
 namespace flamegate::control {
 
 struct HttpServerOptions {
-  size_t connections_max = 1'024;                      // more are closed at once
-  const proxy::TlsServerContext* tls = nullptr;        // null: clear text; outlives the server
+  size_t connections_max = 1'024;                // more are closed at once
+  const proxy::TlsServerContext* tls = nullptr;  // null: clear text; outlives the server
 };
 
 // Owner: control's main. Thread: the loop's. Ends: closes everything; answers that come later are
@@ -58,7 +58,8 @@ class HttpServer final : private proxy::HandlerFactory {
   std::uint64_t last_exchange_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<HttpExchange>> exchanges_;
   std::unordered_map<proxy::StreamHandler*, std::uint64_t> exchange_ids_;
-  std::unordered_map<proxy::Http1ServerSession*, std::unique_ptr<proxy::Http1ServerSession>> sessions_;
+  std::unordered_map<proxy::Http1ServerSession*, std::unique_ptr<proxy::Http1ServerSession>>
+      sessions_;
   std::unique_ptr<proxy::Listener> listener_;
   bool draining_ = false;
 };

@@ -39,8 +39,8 @@ std::optional<WallTime> parseTime(std::string_view text) {
 std::optional<Micros> parseMillisDecimal(std::string_view text) {
   constexpr double kMax = 1e12;
   double ms = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms,
-                                            std::chars_format::fixed);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), ms, std::chars_format::fixed);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   if (!(ms >= 0) || ms > kMax) return std::nullopt;
   return Micros(std::llround(ms * 1000));

@@ -21,8 +21,8 @@ std::string missingReason(const ProfileRecord& record) {
 }
 
 ApiResponse notSettledReply(const ProfileRecord& record) {
-  ApiResponse response = errorReply(
-      409, "not-settled", "the profile is still " + std::string(nameOf(record.state)));
+  ApiResponse response =
+      errorReply(409, "not-settled", "the profile is still " + std::string(nameOf(record.state)));
   response.addHeader("retry-after", "1");
   return response;
 }
@@ -33,7 +33,8 @@ std::string metadataJson(const ProfileRecord& record, const std::string& prefix)
   ProfileRecord shown = record;
   const std::string self = prefix + "/api/v1/profiles/" + record.id;
   shown.links = {{"self", self}, {"page", prefix + "/p/" + record.id}};
-  if (record.state == ProfileState::Stored) shown.links.emplace_back("download", self + "/download");
+  if (record.state == ProfileState::Stored)
+    shown.links.emplace_back("download", self + "/download");
   return toJson(shown);
 }
 
@@ -52,42 +53,43 @@ void withProfile(ApiServices& services, const ApiRequest& request, Responder res
     }
     wait = *parsed;
   }
-  services.records.await(request.captured.front(), wait,
-                         [respond = std::move(respond),
-                          then = std::move(then)](Result<ProfileRecord> found) mutable {
-                           if (found) {
-                             then(std::move(*found), std::move(respond));
-                           } else if (found.error().code == proxy::ErrorCode::NotFound) {
-                             respond(notFoundReply(kNoSuchProfile));
-                           } else {
-                             respond(errorReply(found.error()));
-                           }
-                         });
+  services.records.await(
+      request.captured.front(), wait,
+      [respond = std::move(respond), then = std::move(then)](Result<ProfileRecord> found) mutable {
+        if (found) {
+          then(std::move(*found), std::move(respond));
+        } else if (found.error().code == proxy::ErrorCode::NotFound) {
+          respond(notFoundReply(kNoSuchProfile));
+        } else {
+          respond(errorReply(found.error()));
+        }
+      });
 }
 
 void withProfileBody(ApiServices& services, const ApiRequest& request, Responder respond,
                      std::function<void(ProfileRecord, std::string, Responder)> then) {
   withProfile(services, request, std::move(respond),
               [&services, then = std::move(then)](ProfileRecord record, Responder answer) {
-    if (record.state == ProfileState::Failed) {
-      answer(notFoundReply(missingReason(record)));
-      return;
-    }
-    if (record.state != ProfileState::Stored) {
-      answer(notSettledReply(record));
-      return;
-    }
-    const std::string id = record.id;
-    services.store.body(id, onLoop<std::string>(services.executor, [record = std::move(record),
-                                                                  answer = std::move(answer),
-                                                                  then](Result<std::string> body) {
-      if (!body) {
-        answer(errorReply(body.error()));
-      } else {
-        then(record, std::move(*body), answer);
-      }
-    }));
-  });
+                if (record.state == ProfileState::Failed) {
+                  answer(notFoundReply(missingReason(record)));
+                  return;
+                }
+                if (record.state != ProfileState::Stored) {
+                  answer(notSettledReply(record));
+                  return;
+                }
+                const std::string id = record.id;
+                services.store.body(
+                    id, onLoop<std::string>(services.executor,
+                                            [record = std::move(record), answer = std::move(answer),
+                                             then](Result<std::string> body) {
+                                              if (!body) {
+                                                answer(errorReply(body.error()));
+                                              } else {
+                                                then(record, std::move(*body), answer);
+                                              }
+                                            }));
+              });
 }
 
 void answerFromPool(ApiServices& services, std::function<ApiResponse()> make, Responder respond) {

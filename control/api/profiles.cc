@@ -54,16 +54,15 @@ void listProfiles(ApiServices& services, ApiRequest&& request, Responder respond
     respond(errorReply(query.error()));
     return;
   }
-  services.store.list(
-      std::move(*query),
-      onLoop<ListPage>(services.executor,
-                       [&services, respond = std::move(respond)](Result<ListPage> page) {
-                         if (page) {
-                           respond(jsonReply(200, pageJson(*page, services.prefix)));
-                         } else {
-                           respond(errorReply(page.error()));
-                         }
-                       }));
+  services.store.list(std::move(*query),
+                      onLoop<ListPage>(services.executor, [&services, respond = std::move(respond)](
+                                                              Result<ListPage> page) {
+                        if (page) {
+                          respond(jsonReply(200, pageJson(*page, services.prefix)));
+                        } else {
+                          respond(errorReply(page.error()));
+                        }
+                      }));
 }
 
 void showProfile(ApiServices& services, ApiRequest&& request, Responder respond) {
@@ -76,15 +75,16 @@ void showProfile(ApiServices& services, ApiRequest&& request, Responder respond)
 void deleteProfile(ApiServices& services, ApiRequest&& request, Responder respond) {
   std::string id = std::move(request.captured.front());
   if (refuseForeignId(id, respond)) return;
-  services.store.erase(id, onLoop<void>(services.executor, [&services, id,
-                                                           respond = std::move(respond)](Result<> erased) {
-    if (!erased) {
-      respond(errorReply(erased.error()));
-      return;
-    }
-    services.join.onErased(id);
-    respond(noContentReply());
-  }));
+  services.store.erase(id,
+                       onLoop<void>(services.executor,
+                                    [&services, id, respond = std::move(respond)](Result<> erased) {
+                                      if (!erased) {
+                                        respond(errorReply(erased.error()));
+                                        return;
+                                      }
+                                      services.join.onErased(id);
+                                      respond(noContentReply());
+                                    }));
 }
 
 void pinProfile(ApiServices& services, ApiRequest&& request, Responder respond) {

@@ -10,18 +10,26 @@ using proxy::ErrorSource;
 
 std::uint16_t statusOf(ErrorCode code) {
   switch (code) {
-    case ErrorCode::Malformed: return 400;
-    case ErrorCode::TooLarge: return 413;
-    case ErrorCode::Unsupported: return 415;
-    case ErrorCode::Refused: return 403;
-    case ErrorCode::NotFound: return 404;
-    case ErrorCode::Conflict: return 409;
+    case ErrorCode::Malformed:
+      return 400;
+    case ErrorCode::TooLarge:
+      return 413;
+    case ErrorCode::Unsupported:
+      return 415;
+    case ErrorCode::Refused:
+      return 403;
+    case ErrorCode::NotFound:
+      return 404;
+    case ErrorCode::Conflict:
+      return 409;
     case ErrorCode::Full:
     case ErrorCode::Timeout:
-    case ErrorCode::Unavailable: return 503;
+    case ErrorCode::Unavailable:
+      return 503;
     case ErrorCode::Closed:
     case ErrorCode::Reset:
-    case ErrorCode::Io: return 500;
+    case ErrorCode::Io:
+      return 500;
   }
   return 500;
 }

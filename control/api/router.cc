@@ -37,11 +37,16 @@ std::optional<std::vector<std::string>> matchPath(const std::vector<std::string_
 
 std::string_view methodName(Method method) {
   switch (method) {
-    case Method::Get: return "GET, HEAD";
-    case Method::Post: return "POST";
-    case Method::Patch: return "PATCH";
-    case Method::Delete: return "DELETE";
-    default: return "";
+    case Method::Get:
+      return "GET, HEAD";
+    case Method::Post:
+      return "POST";
+    case Method::Patch:
+      return "PATCH";
+    case Method::Delete:
+      return "DELETE";
+    default:
+      return "";
   }
 }
 

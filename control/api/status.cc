@@ -1,6 +1,7 @@
 // GET api/v1/status: the caller's rights, the store, the agents and the work in hand.
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "control/api/agent_service.h"
 #include "control/api/reply.h"
@@ -15,7 +16,8 @@ using proxy::Result;
 
 Json rightsJson(agent::Rights rights) {
   Json names = Json::array();
-  for (const agent::Right right : {agent::Right::View, agent::Right::Trigger, agent::Right::Manage}) {
+  for (const agent::Right right :
+       {agent::Right::View, agent::Right::Trigger, agent::Right::Manage}) {
     if (rights.has(right)) names.push_back(agent::formatRights(right));
   }
   return names;
@@ -38,11 +40,15 @@ Json storeJson(const Result<StoreStats>& stats) {
 Json agentsJson(const AgentsSeen::Sightings& sightings) {
   Json list = Json::array();
   for (const auto& [key, seen] : sightings) {
-    Json json{{"agent", key.agent},       {"runtime", key.runtime},
-              {"service", key.service},   {"first_seen", toRfc3339(seen.first_seen)},
+    Json json{{"agent", key.agent},
+              {"runtime", key.runtime},
+              {"service", key.service},
+              {"first_seen", toRfc3339(seen.first_seen)},
               {"last_seen", toRfc3339(seen.last_seen)},
-              {"started", seen.started},  {"refused", seen.refused},
-              {"uploads", seen.uploads},  {"hellos", seen.hellos}};
+              {"started", seen.started},
+              {"refused", seen.refused},
+              {"uploads", seen.uploads},
+              {"hellos", seen.hellos}};
     if (!seen.host.empty()) json["host"] = seen.host;
     if (seen.refused > 0) json["latest_refusal"] = agent::ackStateName(seen.latest_refusal);
     list.push_back(std::move(json));
@@ -51,8 +57,9 @@ Json agentsJson(const AgentsSeen::Sightings& sightings) {
 }
 
 Json capturesJson(const JoinStats& stats) {
-  return {{"live", stats.live},     {"held_parts", stats.held_parts}, {"stored", stats.stored},
-          {"failed", stats.failed}, {"parts", stats.parts},           {"unclaimed", stats.unclaimed}};
+  return {{"live", stats.live},     {"held_parts", stats.held_parts},
+          {"stored", stats.stored}, {"failed", stats.failed},
+          {"parts", stats.parts},   {"unclaimed", stats.unclaimed}};
 }
 
 Json uploadsJson(const UploadStats& stats) {

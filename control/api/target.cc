@@ -99,9 +99,9 @@ std::optional<Target> parseTarget(std::string_view target) {
               [&](std::string_view segment) { return appendSegment(out.path, segment); });
   if (!path_ok) return std::nullopt;
   if (mark != std::string_view::npos) {
-    const bool query_ok =
-        splitAt(target.substr(mark + 1), '&',
-                [&](std::string_view pair) { return appendPair(out.query, pair); });
+    const bool query_ok = splitAt(target.substr(mark + 1), '&', [&](std::string_view pair) {
+      return appendPair(out.query, pair);
+    });
     if (!query_ok) return std::nullopt;
   }
   return out;

@@ -24,15 +24,14 @@ ApiResponse renderReply(const std::string& body, const Render& render) {
 }
 
 void showView(ApiServices& services, const ApiRequest& request, Responder respond, Render render) {
-  withProfileBody(
-      services, request, std::move(respond),
-      [&services, render = std::move(render)](const ProfileRecord&, std::string body,
-                                              Responder answer) {
-        answerFromPool(
-            services,
-            [render, body = std::move(body)] { return renderReply(body, render); },
-            std::move(answer));
-      });
+  withProfileBody(services, request, std::move(respond),
+                  [&services, render = std::move(render)](const ProfileRecord&, std::string body,
+                                                          Responder answer) {
+                    answerFromPool(
+                        services,
+                        [render, body = std::move(body)] { return renderReply(body, render); },
+                        std::move(answer));
+                  });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// The head of an upload as the agents' listener judges it, and, where it passes, the check of its body
-// with a signature that is made to fit. Input: lines "target", "name: value", …, an empty line, the body.
+// The head of an upload as the agents' listener judges it, and, where it passes, the check of its
+// body with a signature that is made to fit. Input: lines "target", "name: value", …, an empty
+// line, the body.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -70,14 +71,15 @@ void checkBody(Rig& rig, const HttpRequest& request) {
   const std::string meta = request.header("flamegate-meta");
   const proxy::Sha256 hash = proxy::sha256(request.body);
   const int64_t now = rig.executor.wallNow().time_since_epoch().count();
-  UploadHead head{.id = path->id,
-                  .part = std::string(path->part),
-                  .path = request.target,
-                  .content_type = request.header("content-type"),
-                  .content_coding = request.header("content-encoding"),
-                  .auth = agent::signUpload({"POST", request.target, proxy::asView(hash), meta}, now,
-                                            "0123456789abcdef", agent::AgentKeys::derive(kSecret)),
-                  .meta = meta};
+  UploadHead head{
+      .id = path->id,
+      .part = std::string(path->part),
+      .path = request.target,
+      .content_type = request.header("content-type"),
+      .content_coding = request.header("content-encoding"),
+      .auth = agent::signUpload({"POST", request.target, proxy::asView(hash), meta}, now,
+                                "0123456789abcdef", agent::AgentKeys::derive(kSecret)),
+      .meta = meta};
   const UploadVerdict verdict = checkUpload(head, request.body, now, rig.keys);
   CHECK((verdict.part != nullptr) == (verdict.fault.code.empty()));
   CHECK(verdict.part != nullptr || verdict.fault.verified);

@@ -1,4 +1,5 @@
-// The agents' listener as values: every answer of an upload in its order, hellos, and what is refused.
+// The agents' listener as values: every answer of an upload in its order, hellos, and what is
+// refused.
 #include <gtest/gtest.h>
 
 #include "agent-protocol/wire/meta.h"
@@ -52,9 +53,9 @@ class AgentServiceTest : public ApiFixture {
     const proxy::Sha256 hash = proxy::sha256(upload.body);
     const std::string path = upload.path.substr(0, upload.path.find('?'));
     const agent::UploadFacts facts{"POST", path, proxy::asView(hash), upload.meta};
-    const agent::UploadAuth auth =
-        agent::signUpload(facts, executor_.wallNow().time_since_epoch().count() + upload.clock_off_ms,
-                          "nonce-0123456789abcdef", agent::AgentKeys::derive(upload.secret));
+    const agent::UploadAuth auth = agent::signUpload(
+        facts, executor_.wallNow().time_since_epoch().count() + upload.clock_off_ms,
+        "nonce-0123456789abcdef", agent::AgentKeys::derive(upload.secret));
     out.headers.push_back({"flamegate-auth", auth.format()});
     return out;
   }
@@ -68,7 +69,8 @@ class AgentServiceTest : public ApiFixture {
       return response;
     }
     EXPECT_LE(call.body.size(), verdict.body_bytes_max);
-    if (verdict.budget != nullptr) call.lease = BodyLease::create(*verdict.budget, call.body.size());
+    if (verdict.budget != nullptr)
+      call.lease = BodyLease::create(*verdict.budget, call.body.size());
     agent_service_.onRequest(std::move(call), [response](ApiResponse given) {
       EXPECT_FALSE(response->has_value());
       *response = std::move(given);
@@ -233,9 +235,8 @@ TEST_F(AgentServiceTest, RecognisesPartsInTheFileAfterARestart) {
   const auto id = ended();
   EXPECT_EQ(status(uploadOf(id)), 201);
   settle();
-  Join second(executor_, *store_, assembler_, silent_, [](const std::string&) {
-    return std::vector<std::string>();
-  });
+  Join second(executor_, *store_, assembler_, silent_,
+              [](const std::string&) { return std::vector<std::string>(); });
   AgentService service(executor_, *pool_, second, agents_, keys_);
   const auto outcome = [&](const Upload& upload) {
     std::optional<ApiResponse> response;

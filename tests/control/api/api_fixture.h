@@ -1,13 +1,13 @@
 // All of control but its sockets: a fake clock, the real store in memory, a pool of one thread.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "control/api/agent_service.h"
 #include "control/api/api_service.h"
@@ -63,7 +63,8 @@ class ApiFixture : public testing::Test, private JoinEvents {
   ApiResponse answer(ApiRequest call) {
     const std::shared_ptr<std::optional<ApiResponse>> response = ask(std::move(call));
     EXPECT_TRUE(executor_.runUntil([&] { return response->has_value(); }));
-    return response->has_value() ? std::move(**response) : ApiResponse{.status = 0, .headers = {}, .body = {}};
+    return response->has_value() ? std::move(**response)
+                                 : ApiResponse{.status = 0, .headers = {}, .body = {}};
   }
   // An answer that may come later.
   std::shared_ptr<std::optional<ApiResponse>> ask(ApiRequest call) {
@@ -80,7 +81,8 @@ class ApiFixture : public testing::Test, private JoinEvents {
   void settle() {
     for (int round = 0; round < 4; ++round) {
       bool reached = false;
-      store_->stats([&](const proxy::Result<StoreStats>&) { executor_.post([&] { reached = true; }); });
+      store_->stats(
+          [&](const proxy::Result<StoreStats>&) { executor_.post([&] { reached = true; }); });
       ASSERT_TRUE(executor_.runUntil([&] { return reached; }));
     }
   }
@@ -170,10 +172,12 @@ class ApiFixture : public testing::Test, private JoinEvents {
   Pageviews pageviews_{executor_.wallNow()};
   AgentsSeen agents_;
   AgentService agent_service_{executor_, *pool_, join_, agents_, keys_};
-  ApiServices services_{executor_,  *store_,  *pool_,         join_,
-                        records_,   pageviews_, agents_,      agent_service_,
-                        "/__flamegate", "https://public.example", "1.2.3",
-                        ui::consolePage("/__flamegate")};
+  ApiServices services_{executor_,      *store_,
+                        *pool_,         join_,
+                        records_,       pageviews_,
+                        agents_,        agent_service_,
+                        "/__flamegate", "https://public.example",
+                        "1.2.3",        ui::consolePage("/__flamegate")};
   Router router_ = apiRouter(services_);
   uint64_t last_random_ = 0;
 };

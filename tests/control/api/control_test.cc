@@ -1,16 +1,16 @@
 // Control with its sockets, on a loop of its own, spoken to by a blocking client.
 #include "control/control.h"
 
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <thread>
 
 #include "agent-protocol/wire/meta.h"
 #include "control/api/client.h"
@@ -20,8 +20,8 @@
 namespace flamegate::control {
 namespace {
 
-using nlohmann::json;
 using agent::CaptureRecord;
+using nlohmann::json;
 
 constexpr std::string_view kSecret = "0123456789abcdef0123456789abcdef";
 constexpr std::string_view kSessionSecret = "fedcba9876543210fedcba9876543210";
@@ -85,7 +85,8 @@ class ControlTest : public testing::Test {
     cluster.name = cluster.service = "shop";
     config_.clusters.push_back(cluster);
     loop_ = std::move(*proxy::EventLoop::create());
-    auto created = Control::create(*loop_, config_, {.socket_path = {}, .parent_pid = 0, .version = "1"});
+    auto created =
+        Control::create(*loop_, config_, {.socket_path = {}, .parent_pid = 0, .version = "1"});
     EXPECT_TRUE(created) << created.error().detail;
     control_ = std::move(*created);
     api_ = control_->apiAddress();
@@ -104,9 +105,8 @@ class ControlTest : public testing::Test {
   static std::string callText(const std::string& method, const std::string& target,
                               const std::string& body = "") {
     const agent::ControlCall call{agent::Rights::all(), "", "shop.example", false};
-    const std::string field =
-        agent::signCall(call, method, target, proxy::unixMillis(),
-                        agent::SessionKeys::derive(kSessionSecret));
+    const std::string field = agent::signCall(call, method, target, proxy::unixMillis(),
+                                              agent::SessionKeys::derive(kSessionSecret));
     std::string text = method + " " + target + " HTTP/1.1\r\nHost: c\r\nConnection: close\r\n";
     text += "Flamegate-Call: " + field + "\r\n";
     if (!body.empty()) text += "Content-Length: " + std::to_string(body.size()) + "\r\n";
@@ -151,12 +151,12 @@ class ControlTest : public testing::Test {
         std::string(agent::kUploadPathPrefix) + std::string(id.text()) + "/71-1";
     const proxy::Sha256 hash = proxy::sha256(body);
     const agent::UploadFacts facts{"POST", path, proxy::asView(hash), {}};
-    const agent::UploadAuth auth =
-        agent::signUpload(facts, proxy::unixMillis(), "0123456789abcdef",
-                          agent::AgentKeys::derive(kSecret));
+    const agent::UploadAuth auth = agent::signUpload(facts, proxy::unixMillis(), "0123456789abcdef",
+                                                     agent::AgentKeys::derive(kSecret));
     return "POST " + path +
            " HTTP/1.1\r\nHost: c\r\nConnection: close\r\nContent-Type: application/x-pprof\r\n"
-           "Flamegate-Auth: " + auth.format() + "\r\n";
+           "Flamegate-Auth: " +
+           auth.format() + "\r\n";
   }
   static std::string uploadText(const agent::ProfileId& id, const std::string& body) {
     return uploadHead(id, body) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
@@ -221,8 +221,8 @@ TEST_F(ControlTest, SurvivesThoseWhoLeave) {
   const auto id = newId();
   {
     Client waiting(api_);
-    waiting.send(callText("GET", "/__flamegate/api/v1/profiles/" + std::string(id.text()) +
-                                     "?wait=20s"));
+    waiting.send(
+        callText("GET", "/__flamegate/api/v1/profiles/" + std::string(id.text()) + "?wait=20s"));
     untilStatus([](const json& status) { return status["queue"]["waiting"] == 1; });
   }
   {
@@ -246,7 +246,8 @@ TEST_F(ControlTest, RefusesCallsThatTheProxyDidNotSign) {
   EXPECT_EQ(status(signed_call), 200);
   EXPECT_EQ(status("GET /__flamegate/ HTTP/1.1\r\nHost: c\r\nConnection: close\r\n\r\n"), 403);
   EXPECT_EQ(status("POST /internal/v1/captures HTTP/1.1\r\nHost: c\r\nConnection: close\r\n"
-                   "Content-Length: 1\r\n\r\n\n"), 403);
+                   "Content-Length: 1\r\n\r\n\n"),
+            403);
   std::string other_target = signed_call;
   other_target.replace(other_target.find("profiles"), 8, "status");
   EXPECT_EQ(status(other_target), 403);
@@ -269,8 +270,9 @@ TEST_F(ControlTest, AnswersPathsAroundThePrefix) {
   EXPECT_EQ(get("internal/v1/rules").status, 404);
   EXPECT_EQ(call("GET", "/internal/v1/rules").parsed(), json({{"revoked", json::array()}}));
   EXPECT_EQ(call("GET", "/internal/v1/none").status, 404);
-  EXPECT_EQ(call("GET", "/mini-profiler-resources/flamegraph?id=" + std::string(newId().text())).status,
-            404);
+  EXPECT_EQ(
+      call("GET", "/mini-profiler-resources/flamegraph?id=" + std::string(newId().text())).status,
+      404);
   const Reply head = call("HEAD", "/__flamegate/profiles");
   EXPECT_EQ(head.status, 200);
   EXPECT_TRUE(head.body.empty());
@@ -312,7 +314,7 @@ TEST_F(ControlTest, GivesProfilesToTheCommandLine) {
 }
 
 TEST_F(ControlTest, KeepsItsSocketToItself) {
-  struct stat facts{};
+  struct stat facts {};
   ASSERT_EQ(stat((dir_ + "/control.sock").c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 0777, 0600U);
 }

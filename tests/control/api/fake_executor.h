@@ -64,15 +64,15 @@ class FakeExecutor final : public Executor {
     }
   }
 
-  // Moves the clock and fires what is due in order of its deadline, each at its own time. `settle` is
-  // called after each.
+  // Moves the clock and fires what is due in order of its deadline, each at its own time. `settle`
+  // is called after each.
   template <typename Settle>
   void advance(Millis by, Settle settle) {
     const proxy::TimePoint target = now_ + by;
     while (true) {
-      auto next = std::min_element(timers_.begin(), timers_.end(), [](const auto& a, const auto& b) {
-        return a.second.deadline < b.second.deadline;
-      });
+      auto next = std::min_element(
+          timers_.begin(), timers_.end(),
+          [](const auto& a, const auto& b) { return a.second.deadline < b.second.deadline; });
       if (next == timers_.end() || next->second.deadline > target) break;
       now_ = std::max(now_, next->second.deadline);
       auto node = timers_.extract(next);

@@ -1,170 +1,8 @@
-// The join with a fake clock, a fake assembler and the real store in memory.
-#include "control/join.h"
-
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "control/records.h"
-#include "control/store/create_store.h"
-#include "tests/control/api/fake_executor.h"
+// Every order in which captures and parts may come, every reason of failure, restarts.
+#include "tests/control/api/join_fixture.h"
 
 namespace flamegate::control {
 namespace {
-
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
-using agent::CaptureRecord;
-using proxy::Result;
-
-// Assembles when the test says so: the body is the list of the parts' names.
-class FakeAssembler final : public PartAssembler {
- public:
-  explicit FakeAssembler(Executor& executor) : executor_(executor) {}
-
-  void assemble(Input input, AssembleDone done) override {
-    ++calls;
-    if (fail_with) {
-      executor_.post([done, error = *fail_with] { done(proxy::fail(error)); });
-      return;
-    }
-    Assembled out;
-    out.body = input.stored_body.value_or("") + "[" + input.part->name + "]";
-    out.samples = out.body.size();
-    if (hold) {
-      held = [done, out] { done(out); };
-    } else {
-      executor_.post([done, out] { done(out); });
-    }
-  }
-
-  int calls = 0;
-  bool hold = false;
-  std::function<void()> held;
-  std::optional<proxy::Error> fail_with;
-
- private:
-  Executor& executor_;
-};
-
-class JoinTest : public testing::Test, public JoinEvents {
- protected:
-  JoinTest() {
-    config::Store config;
-    config.kind = config::Store::Kind::Memory;
-    StoreTuning tuning;
-    tuning.clock = [] { return kStart; };
-    tuning.queue.sweep_every = Millis(0);
-    store_ = std::move(*createStore(config, tuning));
-    start();
-  }
-
-  void onRecord(const ProfileRecord& record) override { seen_.push_back(record.state); }
-
-  void start() {
-    join_ = std::make_unique<Join>(executor_, *store_, assembler_, *this,
-                                   [](const std::string&) { return std::vector<std::string>{"k"}; });
-  }
-
-  // Until store and executor have nothing left to do for each other.
-  void settle() {
-    for (int round = 0; round < 4; ++round) {
-      bool reached = false;
-      store_->stats([&](const Result<StoreStats>&) { executor_.post([&] { reached = true; }); });
-      ASSERT_TRUE(executor_.runUntil([&] { return reached; }));
-    }
-  }
-  void advance(Millis by) {
-    executor_.advance(by, [this] { settle(); });
-    settle();
-  }
-
-  agent::ProfileId newId(Millis issued = 0ms) {
-    const WallTime at = executor_.wallNow() + issued;
-    return agent::ProfileId::create(at.time_since_epoch().count(), {++last_random_, 7});
-  }
-
-  CaptureRecord capture(const agent::ProfileId& id, CaptureRecord::Phase phase) {
-    CaptureRecord record;
-    record.phase = phase;
-    record.id = id;
-    record.method = "GET";
-    record.path = "/users/42";
-    record.site = "shop.example";
-    record.endpoint = "10.0.0.7:3000";
-    record.service = "shop";
-    record.kids = {"k"};
-    record.started_at_ms = static_cast<uint64_t>(executor_.wallNow().time_since_epoch().count());
-    record.status = 200;
-    record.duration_us = 12'500;
-    record.interval_us = 1000;
-    return record;
-  }
-  void begin(const agent::ProfileId& id) {
-    join_->onCapture(capture(id, CaptureRecord::Phase::Begin));
-    settle();
-  }
-  void end(const agent::ProfileId& id, const std::string& failure = "",
-           const std::string& skipped = "") {
-    CaptureRecord record = capture(id, CaptureRecord::Phase::End);
-    record.failure = failure;
-    record.skipped = skipped;
-    join_->onCapture(record);
-    settle();
-  }
-
-  std::shared_ptr<Part> part(const std::string& name, const std::string& bytes = "bytes") {
-    auto out = std::make_shared<Part>();
-    out->name = name;
-    out->hash = proxy::sha256(bytes);
-    out->kid = "k";
-    out->meta.agent = "python/1.0";
-    out->meta.host = "web-1";
-    out->meta.ticks = agent::Ticks{10, 9, 1};
-    out->meta.overhead_ns = 5'000;
-    return out;
-  }
-  // The outcome once it is known.
-  std::shared_ptr<std::optional<PartOutcome>> upload(const agent::ProfileId& id,
-                                                     std::shared_ptr<const Part> which) {
-    auto outcome = std::make_shared<std::optional<PartOutcome>>();
-    join_->onPart(id, std::move(which), [outcome](PartOutcome result) {
-      EXPECT_FALSE(outcome->has_value());
-      *outcome = result;
-    });
-    settle();
-    return outcome;
-  }
-
-  // The record as the store has it; an empty id when there is none.
-  ProfileRecord stored(const agent::ProfileId& id) {
-    std::optional<Result<ProfileRecord>> found;
-    store_->find(std::string(id.text()), [&](Result<ProfileRecord> result) {
-      executor_.post([&, result] { found = result; });
-    });
-    EXPECT_TRUE(executor_.runUntil([&] { return found.has_value(); }));
-    return *found ? **found : ProfileRecord();
-  }
-  std::string body(const agent::ProfileId& id) {
-    std::optional<Result<std::string>> found;
-    store_->body(std::string(id.text()), [&](Result<std::string> result) {
-      executor_.post([&, result] { found = result; });
-    });
-    EXPECT_TRUE(executor_.runUntil([&] { return found.has_value(); }));
-    return *found ? **found : "";
-  }
-
-  static constexpr WallTime kStart{Millis(1'800'000'000'000)};
-
-  FakeExecutor executor_;
-  std::unique_ptr<Store> store_;
-  FakeAssembler assembler_{executor_};
-  std::unique_ptr<Join> join_;
-  std::vector<ProfileState> seen_;
-  uint64_t last_random_ = 0;
-};
 
 TEST_F(JoinTest, StoresWhatComesInTheUsualOrder) {
   const auto id = newId();
@@ -181,7 +19,8 @@ TEST_F(JoinTest, StoresWhatComesInTheUsualOrder) {
   EXPECT_EQ(record.host, "web-1");
   EXPECT_EQ(record.duration, Micros(12'500));
   EXPECT_EQ(record.samples, 6U);
-  EXPECT_EQ(seen_, (std::vector{ProfileState::Running, ProfileState::Waiting, ProfileState::Stored}));
+  EXPECT_EQ(seen_,
+            (std::vector{ProfileState::Running, ProfileState::Waiting, ProfileState::Stored}));
 }
 
 TEST_F(JoinTest, IsRunningWithABodyUntilTheResponseEnds) {
@@ -360,7 +199,8 @@ TEST_F(JoinTest, FailsAsUndecodableWhenThePartCannotBeMerged) {
   const auto id = newId();
   begin(id);
   end(id);
-  assembler_.fail_with = proxy::Error{proxy::ErrorCode::Malformed, proxy::ErrorSource::Agent, {}, {}};
+  assembler_.fail_with =
+      proxy::Error{proxy::ErrorCode::Malformed, proxy::ErrorSource::Agent, {}, {}};
   EXPECT_EQ(*upload(id, part("71-1")), PartOutcome::Undecodable);
   advance(61s);
   EXPECT_EQ(stored(id).reason, FailReason::Undecodable);
@@ -533,70 +373,11 @@ TEST_F(JoinTest, NamesTheStoreWhenItTookNothing) {
   const auto id = newId();
   begin(id);
   end(id);
-  assembler_.fail_with = proxy::Error{proxy::ErrorCode::Unavailable, proxy::ErrorSource::Store, {}, {}};
+  assembler_.fail_with =
+      proxy::Error{proxy::ErrorCode::Unavailable, proxy::ErrorSource::Store, {}, {}};
   EXPECT_EQ(*upload(id, part("71-1")), PartOutcome::StoreAway);
   advance(61s);
   EXPECT_EQ(stored(id).reason, FailReason::Store);
-}
-
-// ---- Waiting for records ------------------------------------------------------------------------
-
-class RecordsTest : public JoinTest {
- protected:
-  void onRecord(const ProfileRecord& record) override { records_.onRecord(record); }
-
-  std::shared_ptr<std::optional<Result<ProfileRecord>>> await(const agent::ProfileId& id,
-                                                              Millis wait) {
-    auto result = std::make_shared<std::optional<Result<ProfileRecord>>>();
-    records_.await(std::string(id.text()), wait, [result](Result<ProfileRecord> found) {
-      EXPECT_FALSE(result->has_value());
-      *result = std::move(found);
-    });
-    settle();
-    return result;
-  }
-
-  Records records_{executor_, *store_, *join_};
-};
-
-TEST_F(RecordsTest, AnswersAtOnceWithoutAWait) {
-  const auto id = newId();
-  EXPECT_EQ((*await(id, 0s))->error().code, proxy::ErrorCode::NotFound);
-  begin(id);
-  EXPECT_EQ((**await(id, 0s))->state, ProfileState::Running);
-}
-
-TEST_F(RecordsTest, WaitsForARecordThatHasNotArrivedYet) {
-  const auto id = newId();
-  const auto result = await(id, 10s);
-  EXPECT_FALSE(result->has_value());
-  begin(id);
-  end(id);
-  EXPECT_FALSE(result->has_value());
-  upload(id, part("71-1"));
-  ASSERT_TRUE(result->has_value());
-  EXPECT_EQ((**result)->state, ProfileState::Stored);
-  EXPECT_EQ((**result)->bytes, 6U);
-  EXPECT_EQ(records_.waiting(), 0U);
-}
-
-TEST_F(RecordsTest, GivesThePresentStateWhenTheTimeIsUp) {
-  const auto id = newId();
-  begin(id);
-  const auto known = await(id, 5s);
-  const auto unknown = await(newId(), 5s);
-  advance(6s);
-  EXPECT_EQ((**known)->state, ProfileState::Running);
-  EXPECT_EQ((*unknown)->error().code, proxy::ErrorCode::NotFound);
-}
-
-TEST_F(RecordsTest, WakesWaitersOnFailure) {
-  const auto id = newId();
-  begin(id);
-  const auto result = await(id, 10s);
-  end(id, "refused", "agent-off");
-  ASSERT_TRUE(result->has_value());
-  EXPECT_EQ((**result)->reason, FailReason::Refused);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Every resource below the prefix, as values.
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "control/profiles/compression.h"
@@ -100,8 +99,8 @@ TEST_F(ResourcesTest, ListsInPages) {
   EXPECT_EQ(first["profiles"].size(), 2U);
   EXPECT_EQ(first["total"], 3);
   ASSERT_TRUE(first.contains("next"));
-  const json second = bodyOf(answer(
-      get({"profiles"}, {{"limit", "2"}, {"cursor", first["next"].get<std::string>()}})));
+  const json second = bodyOf(
+      answer(get({"profiles"}, {{"limit", "2"}, {"cursor", first["next"].get<std::string>()}})));
   EXPECT_EQ(second["profiles"].size(), 1U);
   EXPECT_FALSE(second.contains("next"));
 }
@@ -132,11 +131,12 @@ TEST_F(ResourcesTest, Filters) {
 
 TEST_F(ResourcesTest, RefusesBadFilters) {
   const std::vector<QueryPair> bad = {
-      {"status", "4x"},      {"status", "999"},  {"status", "abc"},     {"state", "done"},
-      {"trigger", "Query"},  {"min_ms", "-1"},   {"min_ms", "1e3"},     {"min_ms", "nan"},
-      {"min_ms", "5ms"},     {"from", "today"},  {"to", "-5"},          {"sort", "name"},
-      {"sort", "--samples"}, {"limit", "0"},     {"limit", "501"},      {"limit", "x"},
-      {"cursor", "!"},       {"from", "253402300800000"}};
+      {"status", "4x"},      {"status", "999"},    {"status", "abc"},
+      {"state", "done"},     {"trigger", "Query"}, {"min_ms", "-1"},
+      {"min_ms", "1e3"},     {"min_ms", "nan"},    {"min_ms", "5ms"},
+      {"from", "today"},     {"to", "-5"},         {"sort", "name"},
+      {"sort", "--samples"}, {"limit", "0"},       {"limit", "501"},
+      {"limit", "x"},        {"cursor", "!"},      {"from", "253402300800000"}};
   for (const QueryPair& pair : bad) {
     EXPECT_EQ(answer(get({"profiles"}, {pair})).status, 400) << pair.name << "=" << pair.value;
   }
@@ -341,7 +341,8 @@ TEST_F(ResourcesTest, ServesPagesUnderAStrictPolicy) {
 TEST_F(ResourcesTest, ServesAssetsForEver) {
   const ui::Asset* hashed = nullptr;
   for (const ui::Asset& asset : ui::assets()) {
-    if (asset.immutable && !asset.gzip.empty() && asset.path.starts_with("assets/")) hashed = &asset;
+    if (asset.immutable && !asset.gzip.empty() && asset.path.starts_with("assets/"))
+      hashed = &asset;
   }
   ASSERT_NE(hashed, nullptr);
   ApiRequest call = request(Method::Get, {"assets", std::string(hashed->path.substr(7))});
