@@ -12,6 +12,8 @@ namespace {
 
 using proxy::Result;
 
+constexpr std::string_view kStoredFormat = "pprof";
+
 ApiResponse fileReply(const ExportFormat& format, const ExportContext& context, Body body) {
   ApiResponse response;
   response.addHeader("content-type", format.content_type);
@@ -46,7 +48,6 @@ std::string knownFormats() {
 }  // namespace
 
 void downloadProfile(ApiServices& services, ApiRequest&& request, Responder respond) {
-  constexpr std::string_view kStoredFormat = "pprof";
   const std::string* const asked = request.findQuery("format");
   const ExportFormat* const format =
       findExportFormat(asked == nullptr ? kStoredFormat : std::string_view(*asked));
