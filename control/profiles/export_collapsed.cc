@@ -40,7 +40,7 @@ proxy::Result<std::string> exportCollapsed(const Profile& profile, const ExportC
   walkTree(children, enter, leave);
   // At a file's very beginning U+FEFF would be taken for a byte-order mark; a name keeps it this
   // way.
-  if (out.starts_with(kByteOrderMark)) out.insert(0, "\n");
+  if (out.starts_with(kByteOrderMark)) out.insert(out.begin(), '\n');
   if (isOverExportLimit(out)) return exportTooLarge("collapsed");
   return out;
 }
