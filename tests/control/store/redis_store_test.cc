@@ -62,10 +62,11 @@ TEST_F(RedisStore, DropsWhatAFullServerRefuses) {
   RedisServer server({"--maxmemory", "20mb", "--maxmemory-policy", "noeviction"});
   server.command({"SET", "theirs", "untouched"});
   WaitingStore store = openStore(server.config());
+  const std::string body = testBody(1 << 20);
   std::vector<uint64_t> stored;
   uint64_t refused = 0;
   for (uint64_t i = 1; i <= 200; ++i) {
-    auto put = store.put(testRecord(i), testBody(1 << 20));
+    auto put = store.put(testRecord(i), body);
     if (put) {
       stored.push_back(i);
     } else {
@@ -91,8 +92,9 @@ TEST_F(RedisStore, DropsWhatAFullServerRefuses) {
 TEST_F(RedisStore, LivesWithAServerThatEvicts) {
   RedisServer server({"--maxmemory", "20mb", "--maxmemory-policy", "allkeys-lru"});
   WaitingStore store = openStore(server.config());
+  const std::string body = testBody(1 << 20);
   for (uint64_t i = 1; i <= 200; ++i) {
-    auto put = store.put(testRecord(i), testBody(1 << 20));
+    auto put = store.put(testRecord(i), body);
     EXPECT_TRUE(put) << put.error().detail;
   }
   auto page = store.list();
