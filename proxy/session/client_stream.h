@@ -39,8 +39,6 @@ class ClientStream {
   virtual void flush() = 0;
   // Everything given to sendHead(), sendContent() and sendEnd() has reached the kernel.
   virtual bool flushed() const = 0;
-  // Whether any byte of the request may have reached the application.
-  virtual bool anythingSent() const = 0;
 
   // Reads and parses the next response head. True: response() holds it, an interim one or, once,
   // the final one. False: not yet, or failure() is set.
@@ -57,9 +55,6 @@ class ClientStream {
   virtual void startTunnel() = 0;
   // Ends our direction of a tunnel.
   virtual void closeWrite() = 0;
-
-  // Local port of the connection, for attribution by a sidecar; 0 where there is none.
-  virtual uint16_t localPort() const = 0;
 
  protected:
   ~ClientStream() = default;

@@ -12,8 +12,6 @@ namespace {
 using State = IoResult::State;
 
 constexpr size_t kReadBytes = BufferPool::kSmallBytes;
-constexpr size_t kCoalesceBytes = BufferPool::kSmallBytes;
-constexpr size_t kOutBytesMax = 64 * 1024;
 
 }  // namespace
 
@@ -36,17 +34,17 @@ Http1ClientSession::Http1ClientSession(ClientSessionContext& context, UniqueFd f
       endpoint_(endpoint),
       connection_(context.loop, std::move(fd), *this, {}),
       in_(context.loop.buffers()),
-      out_(context.loop.buffers()) {}
+      out_(connection_, context.loop.buffers()) {}
 
 Http1ClientSession::~Http1ClientSession() = default;
 
 void Http1ClientSession::begin(ClientStreamEvents& events) {
   events_ = &events;
   response_ = context_.responses.take(context_.loop.buffers());
-  failed_ = sent_any_ = request_ended_ = received_any_ = final_head_ = false;
+  out_.beginMessage();
+  failed_ = request_ended_ = received_any_ = final_head_ = false;
   keep_alive_ = true;
   seen_ = head_bytes_ = 0;
-  chunk_left_ = 0;
 }
 
 bool Http1ClientSession::end() {
@@ -54,7 +52,7 @@ bool Http1ClientSession::end() {
   in_.consume(head_bytes_);
   head_bytes_ = 0;
   const bool usable = connected_ && !failed_ && !tunnel_ && !input_ended_ && final_head_ &&
-                      keep_alive_ && request_ended_ && out_.empty() && response_->body.done() &&
+                      keep_alive_ && request_ended_ && out_.gathered().empty() && response_->body.done() &&
                       in_.empty() && !connection_.peerClosed() && quiet();
   response_->pinned.release();
   response_->trailers.clear();
@@ -91,7 +89,7 @@ void Http1ClientSession::fail(ErrorCode code, std::string detail) {
   failed_ = true;
   // RFC 9110 §9.2.2: what was certainly not processed may be sent again, by any method.
   Retry retry = Retry::No;
-  if (!sent_any_) {
+  if (!anythingSent()) {
     retry = Retry::Yes;
   } else if (!received_any_) {
     retry = Retry::IfUnanswered;
@@ -103,84 +101,36 @@ void Http1ClientSession::fail(ErrorCode code, std::string detail) {
 
 void Http1ClientSession::sendHead(const RequestHead& head) {
   method_ = head.method;
-  request_framing_ = head.framing;
-  writeRequestHead(head, out_);
+  out_.setFraming(head.framing);
+  writeRequestHead(head, out_.gathered());
 }
 
 size_t Http1ClientSession::sendContent(std::string_view content) {
   if (failed_) return content.size();
-  size_t taken = 0;
-  while (taken < content.size()) {
-    std::string_view piece = content.substr(taken);
-    if (request_framing_ == Framing::Chunked && !tunnel_) {
-      if (chunk_left_ == 0) {
-        char line[20];
-        out_.append({line, writeChunkLine(piece.size(), line)});
-        chunk_left_ = piece.size();
-      }
-      piece = piece.substr(0, chunk_left_);
-    }
-    const size_t sent = writeThrough(piece);
-    taken += sent;
-    if (request_framing_ == Framing::Chunked && !tunnel_) {
-      chunk_left_ -= sent;
-      if (chunk_left_ == 0) out_.append("\r\n");
-    }
-    if (sent < piece.size()) break;
-  }
+  const size_t taken = out_.send(content);
+  if (anythingSent()) connected_ = true;
+  if (out_.failed()) fail(ErrorCode::Reset, std::string("write: ") + std::strerror(out_.error()));
   return taken;
 }
 
-size_t Http1ClientSession::writeThrough(std::string_view content) {
-  if (out_.size() + content.size() <= kCoalesceBytes) {
-    out_.append(content);
-    return content.size();
-  }
-  if (!connection_.writable()) {
-    if (out_.size() >= kOutBytesMax || content.size() > kCoalesceBytes / 4) return 0;
-    out_.append(content);
-    return content.size();
-  }
-  const std::string_view head = out_.view();
-  const iovec pieces[2] = {{const_cast<char*>(head.data()), head.size()},
-                           {const_cast<char*>(content.data()), content.size()}};
-  const size_t skip = head.empty() ? 1 : 0;
-  const IoResult result = connection_.write(std::span(pieces + skip, 2 - skip));
-  if (result.state == State::Failed || result.state == State::Eof) {
-    fail(ErrorCode::Reset, std::string("write: ") + std::strerror(result.error));
-    return content.size();
-  }
-  if (result.bytes > 0) sent_any_ = connected_ = true;
-  const size_t of_head = std::min(result.bytes, head.size());
-  out_.consume(of_head);
-  out_.releaseIfEmpty();
-  return result.bytes - of_head;
-}
-
 void Http1ClientSession::sendEnd(const FieldList* trailers) {
-  if (request_framing_ == Framing::Chunked && !tunnel_) writeChunkedEnd(trailers, out_);
+  out_.end(trailers);
   request_ended_ = true;
 }
 
 void Http1ClientSession::flush() {
-  while (!out_.empty() && !failed_) {
-    const IoResult result = connection_.write(out_.view());
-    if (result.state == State::Blocked) return;
-    if (result.state != State::Done) {
-      // An early answer may lie in the socket although the application takes no more.
-      if (connected_ && connection_.readable()) {
-        out_.release();
-        keep_alive_ = false;
-        return;
-      }
-      fail(connected_ ? ErrorCode::Reset : ErrorCode::Refused,
-           std::string(connected_ ? "write: " : "connect: ") + std::strerror(result.error));
-      return;
-    }
-    sent_any_ = connected_ = true;
-    out_.consume(result.bytes);
+  if (failed_) return;
+  out_.flush();
+  if (anythingSent()) connected_ = true;
+  if (!out_.failed()) return;
+  // An early answer may lie in the socket although the application takes no more.
+  if (connected_ && connection_.readable()) {
+    out_.drop();
+    keep_alive_ = false;
+    return;
   }
-  out_.releaseIfEmpty();
+  fail(connected_ ? ErrorCode::Reset : ErrorCode::Refused,
+       std::string(connected_ ? "write: " : "connect: ") + std::strerror(out_.error()));
 }
 
 // ---- Response -----------------------------------------------------------------------------------
@@ -327,13 +277,7 @@ const FieldList* Http1ClientSession::trailers() const {
 void Http1ClientSession::startTunnel() {
   tunnel_ = true;
   keep_alive_ = false;
-}
-
-uint16_t Http1ClientSession::localPort() const {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
-  getsockname(connection_.fd(), reinterpret_cast<sockaddr*>(&storage), &size);
-  return Address::fromSockaddr(reinterpret_cast<sockaddr*>(&storage), size).port();
+  out_.setFraming(Framing::UntilClose);
 }
 
 }  // namespace flamegate::proxy

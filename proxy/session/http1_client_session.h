@@ -10,6 +10,7 @@
 #include "proxy/net/address.h"
 #include "proxy/net/connection.h"
 #include "proxy/session/client_stream.h"
+#include "proxy/session/http1_output.h"
 
 namespace flamegate::proxy {
 
@@ -72,6 +73,9 @@ class Http1ClientSession final : public Deletable,
   size_t endpoint() const { return endpoint_; }
   TimePoint idleSince() const { return idle_since_; }
 
+  // Whether any byte of the request may have reached the application.
+  bool anythingSent() const { return out_.bytesSent() > 0; }
+
   // ClientStream
   bool connected() const override { return connected_; }
   bool reused() const override { return reused_; }
@@ -80,8 +84,7 @@ class Http1ClientSession final : public Deletable,
   size_t sendContent(std::string_view content) override;
   void sendEnd(const FieldList* trailers) override;
   void flush() override;
-  bool flushed() const override { return request_ended_ && out_.empty(); }
-  bool anythingSent() const override { return sent_any_; }
+  bool flushed() const override { return request_ended_ && out_.gathered().empty(); }
   bool readHead() override;
   ResponseHead& response() override { return response_->head; }
   std::string_view content() override;
@@ -90,7 +93,6 @@ class Http1ClientSession final : public Deletable,
   const FieldList* trailers() const override;
   void startTunnel() override;
   void closeWrite() override { connection_.closeWrite(); }
-  uint16_t localPort() const override;
 
  private:
   Http1ClientSession(ClientSessionContext& context, UniqueFd fd, size_t endpoint,
@@ -104,27 +106,23 @@ class Http1ClientSession final : public Deletable,
   void pinHead();
   void consumeInput(size_t bytes);
   bool quiet();
-  size_t writeThrough(std::string_view content);
 
   ClientSessionContext& context_;
   IdleSessionOwner& owner_;
   const size_t endpoint_;
   Connection connection_;
   Buffer in_;
-  Buffer out_;
+  Http1Output out_;
   std::unique_ptr<Http1Response> response_;
   ClientStreamEvents* events_ = nullptr;
   Error failure_;
   TimePoint idle_since_;
   size_t seen_ = 0;
   size_t head_bytes_ = 0;
-  uint64_t chunk_left_ = 0;
   Method method_ = Method::Get;
-  Framing request_framing_ = Framing::None;
   bool connected_ = false;
   bool reused_ = false;
   bool failed_ = false;
-  bool sent_any_ = false;
   bool request_ended_ = false;
   bool received_any_ = false;  // a byte of the present response
   bool final_head_ = false;

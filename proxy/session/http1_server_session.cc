@@ -14,10 +14,6 @@ namespace {
 using State = IoResult::State;
 
 constexpr size_t kReadBytes = BufferPool::kSmallBytes;
-// Content up to this size is copied behind the head, so that both leave in one call.
-constexpr size_t kCoalesceBytes = BufferPool::kSmallBytes;
-// More than this is not gathered for a client that does not read.
-constexpr size_t kOutBytesMax = 64 * 1024;
 // Content that nobody wants is read this far to keep the connection usable (RFC 9112 §9.3).
 constexpr size_t kSkipBytesMax = 256 * 1024;
 constexpr Duration kLingerTime = std::chrono::seconds(2);
@@ -57,7 +53,7 @@ Http1ServerSession::Http1ServerSession(ServerSessionContext& context, UniqueFd f
     : context_(context),
       connection_(context.loop, std::move(fd), *this, {.readable = true, .writable = true}),
       in_(context.loop.buffers()),
-      out_(context.loop.buffers()),
+      out_(connection_, context.loop.buffers()),
       timer_(context.loop.timers(),
              [](void* self) { static_cast<Http1ServerSession*>(self)->onTimer(); }, this),
       peer_(peerOf(peer, peer_text_, listener)) {}
@@ -166,7 +162,7 @@ bool Http1ServerSession::step() {
       return true;
     case Phase::Skipping:
       flush();
-      if (write_failed_) {
+      if (out_.failed()) {
         close();
         return false;
       }
@@ -192,7 +188,7 @@ bool Http1ServerSession::readRequest() {
   }
   if (message_ == nullptr) {
     message_ = context_.messages.take(context_.loop.buffers());
-    bytes_sent_ = 0;
+    out_.beginMessage();
   }
   const ParseResult parsed =
       parseRequestHead(in_.view(), seen_, context_.limits.head, message_->head);
@@ -216,9 +212,8 @@ void Http1ServerSession::beginRequest(size_t head_bytes) {
   Http1Message& message = *message_;
   message.body.begin(message.head.framing, message.head.content_length);
   close_after_ = !message.head.keep_alive || draining_ || context_.handlers.draining();
-  failed_ = failure_told_ = write_failed_ = false;
+  failed_ = failure_told_ = false;
   head_sent_ = response_ended_ = continue_sent_ = input_ended_ = false;
-  chunk_left_ = 0;
   skipped_bytes_ = 0;
   phase_ = Phase::Serving;
   handler_ = &context_.handlers.beginHandler(*this);
@@ -257,7 +252,7 @@ bool Http1ServerSession::skipContent() {
     return false;
   }
   if (close_after_ || !done) {
-    if (!out_.empty()) {
+    if (!out_.gathered().empty()) {
       timer_.arm(context_.loop.now() + context_.limits.idle);
       return false;
     }
@@ -265,7 +260,7 @@ bool Http1ServerSession::skipContent() {
     return phase_ != Phase::Closed;
   }
   // A client that takes no responses may not make us gather those without content.
-  if (out_.size() > kOutBytesMax) {
+  if (out_.gathered().size() > Http1Output::kGatheredBytesMax) {
     timer_.arm(context_.loop.now() + context_.limits.idle);
     return false;
   }
@@ -283,7 +278,7 @@ bool Http1ServerSession::mustLinger() const {
 // No request follows. Closes, but for responses that the client has yet to take; true when there
 // are some to go on with.
 bool Http1ServerSession::endOutput() {
-  if (out_.empty() || write_failed_) {
+  if (out_.gathered().empty() || out_.failed()) {
     close();
     return false;
   }
@@ -306,9 +301,9 @@ void Http1ServerSession::finishConnection() {
 }
 
 bool Http1ServerSession::linger() {
-  if (!out_.empty()) {
+  if (!out_.gathered().empty()) {
     flush();
-    if (!out_.empty() && !write_failed_) return false;
+    if (!out_.gathered().empty() && !out_.failed()) return false;
     connection_.closeWrite();
     timer_.arm(context_.loop.now() + kLingerTime);
   }
@@ -335,17 +330,17 @@ void Http1ServerSession::refuse(uint16_t status, std::string_view reason) {
   const std::string length = std::to_string(body.size());
   head.fields.add("Content-Type", "text/plain; charset=utf-8");
   head.fields.add("Content-Length", length);
-  writeResponseHead(head, {.close = true}, out_);
-  out_.append(body);
+  writeResponseHead(head, {.close = true}, out_.gathered());
+  out_.gathered().append(body);
   head_bytes_ = 0;
   seen_ = 0;
-  failed_ = write_failed_ = false;
+  failed_ = false;
   flush();
-  if (write_failed_) {
+  if (out_.failed()) {
     close();
     return;
   }
-  if (out_.empty()) connection_.closeWrite();
+  if (out_.gathered().empty()) connection_.closeWrite();
   phase_ = Phase::Lingering;
   skipped_bytes_ = 0;
   timer_.arm(context_.loop.now() + kLingerTime);
@@ -366,7 +361,7 @@ IoResult Http1ServerSession::readSome(size_t room) { return connection_.read(in_
 
 // After malformed input the client can still be answered; after a reset it cannot.
 void Http1ServerSession::fail(ErrorCode code, std::string detail) {
-  write_failed_ = write_failed_ || code == ErrorCode::Reset;
+  if (code == ErrorCode::Reset) out_.giveUp();
   if (failed_) return;
   failed_ = true;
   failure_ = Error{code, ErrorSource::Client, Retry::No, std::move(detail)};
@@ -468,7 +463,7 @@ void Http1ServerSession::probeClient() {
 void Http1ServerSession::sendInterim(const ResponseHead& head) {
   if (message_->head.minor_version == 0) return;
   if (head.status == 100) continue_sent_ = true;
-  writeResponseHead(head, {}, out_);
+  writeResponseHead(head, {}, out_.gathered());
 }
 
 void Http1ServerSession::sendHead(ResponseHead& head) {
@@ -478,93 +473,40 @@ void Http1ServerSession::sendHead(ResponseHead& head) {
   const bool http10 = request.minor_version == 0;
   if (head.framing == Framing::UntilClose && !http10) head.framing = Framing::Chunked;
   if (head.framing == Framing::Chunked && http10) head.framing = Framing::UntilClose;
-  response_framing_ = request.method == Method::Head ? Framing::None : head.framing;
+  out_.setFraming(request.method == Method::Head ? Framing::None : head.framing);
   // The length is unknown to the client of a HEAD, as it would be to that of a GET.
   if (request.method == Method::Head && head.framing == Framing::UntilClose) {
     head.framing = Framing::None;
   }
-  close_after_ = close_after_ || draining_ || failed_ || response_framing_ == Framing::UntilClose ||
+  close_after_ = close_after_ || draining_ || failed_ || out_.framing() == Framing::UntilClose ||
                  (request.expects_continue && !continue_sent_ && !requestEnded());
-  writeResponseHead(head, {.close = close_after_, .http10 = http10}, out_);
+  writeResponseHead(head, {.close = close_after_, .http10 = http10}, out_.gathered());
 }
 
 size_t Http1ServerSession::sendContent(std::string_view content) {
-  if (write_failed_ || response_framing_ == Framing::None) return content.size();
-  const size_t offered = content.size();
-  size_t taken = 0;
-  while (taken < offered) {
-    std::string_view piece = content.substr(taken);
-    if (response_framing_ == Framing::Chunked) {
-      if (chunk_left_ == 0) {
-        char line[20];
-        out_.append({line, writeChunkLine(piece.size(), line)});
-        chunk_left_ = piece.size();
-      }
-      piece = piece.substr(0, chunk_left_);
-    }
-    const size_t sent = writeThrough(piece);
-    taken += sent;
-    if (response_framing_ == Framing::Chunked) {
-      chunk_left_ -= sent;
-      if (chunk_left_ == 0) out_.append("\r\n");
-    }
-    if (sent < piece.size()) break;
-  }
+  const size_t taken = out_.send(content);
+  noteWriteFailure();
   return taken;
 }
 
-// Gathers small content and writes large content from where it is.
-size_t Http1ServerSession::writeThrough(std::string_view content) {
-  if (out_.size() + content.size() <= kCoalesceBytes) {
-    out_.append(content);
-    return content.size();
-  }
-  if (!connection_.writable() && !connection_.secure()) {
-    const size_t room = out_.size() < kOutBytesMax ? kOutBytesMax - out_.size() : 0;
-    // Small pieces may gather while the client is slow; large ones stay with their source.
-    if (content.size() > room || content.size() > kCoalesceBytes / 4) return 0;
-    out_.append(content);
-    return content.size();
-  }
-  const std::string_view head = out_.view();
-  const iovec pieces[2] = {{const_cast<char*>(head.data()), head.size()},
-                           {const_cast<char*>(content.data()), content.size()}};
-  const size_t skip = head.empty() ? 1 : 0;
-  const IoResult result = connection_.write(std::span(pieces + skip, 2 - skip));
-  if (result.state == State::Failed || result.state == State::Eof) {
-    fail(ErrorCode::Reset, "the client reset the connection");
-    return content.size();
-  }
-  bytes_sent_ += result.bytes;
-  const size_t of_head = std::min(result.bytes, head.size());
-  out_.consume(of_head);
-  out_.releaseIfEmpty();
-  return result.bytes - of_head;
-}
-
 void Http1ServerSession::sendEnd(const FieldList* trailers) {
-  if (response_framing_ == Framing::Chunked && !write_failed_) writeChunkedEnd(trailers, out_);
+  out_.end(trailers);
   response_ended_ = true;
 }
 
 void Http1ServerSession::startTunnel() {
   tunnel_ = true;
   close_after_ = true;
-  response_framing_ = Framing::UntilClose;
+  out_.setFraming(Framing::UntilClose);
 }
 
 void Http1ServerSession::flush() {
-  while (!out_.empty() && !write_failed_) {
-    const IoResult result = connection_.write(out_.view());
-    if (result.state == State::Blocked) return;
-    if (result.state != State::Done) {
-      fail(ErrorCode::Reset, "the client reset the connection");
-      return;
-    }
-    bytes_sent_ += result.bytes;
-    out_.consume(result.bytes);
-  }
-  out_.releaseIfEmpty();
+  out_.flush();
+  noteWriteFailure();
+}
+
+void Http1ServerSession::noteWriteFailure() {
+  if (out_.failed()) fail(ErrorCode::Reset, "the client reset the connection");
 }
 
 }  // namespace flamegate::proxy

@@ -9,6 +9,7 @@
 #include "proxy/http/http1_writer.h"
 #include "proxy/net/address.h"
 #include "proxy/net/connection.h"
+#include "proxy/session/http1_output.h"
 #include "proxy/session/stream.h"
 
 namespace flamegate::proxy {
@@ -64,7 +65,6 @@ class Http1ServerSession final : public Deletable,
 
   // Ends an idle connection now, a busy one after its response.
   void drain();
-  bool idle() const { return handler_ == nullptr; }
 
  private:
   enum class Phase : uint8_t {
@@ -98,7 +98,7 @@ class Http1ServerSession final : public Deletable,
   void breakOff() override { broken_off_ = true; }
   void startTunnel() override;
   void finishTurn() override { runTurn(); }
-  uint64_t bytesSent() const override { return bytes_sent_; }
+  uint64_t bytesSent() const override { return out_.bytesSent(); }
 
   void runTurn();
   void watchIfNeeded();
@@ -121,13 +121,13 @@ class Http1ServerSession final : public Deletable,
   void consumeInput(size_t bytes);
   void pinHead();
   void fail(ErrorCode code, std::string detail);
-  size_t writeThrough(std::string_view content);
+  void noteWriteFailure();
   void onTimer();
 
   ServerSessionContext& context_;
   Connection connection_;
   Buffer in_;   // begins at the head of the present request until that is pinned
-  Buffer out_;
+  Http1Output out_;
   Timer timer_;
   std::unique_ptr<Http1Message> message_;
   StreamHandler* handler_ = nullptr;
@@ -136,14 +136,10 @@ class Http1ServerSession final : public Deletable,
   Error failure_;
   size_t seen_ = 0;         // bytes of an incomplete head that were looked at
   size_t head_bytes_ = 0;   // at the front of in_ while the head is there; 0 once it is pinned
-  uint64_t chunk_left_ = 0; // of the response chunk that was announced
-  uint64_t bytes_sent_ = 0;
   size_t skipped_bytes_ = 0;
   Phase phase_ = Phase::Request;
-  Framing response_framing_ = Framing::None;
   bool failed_ = false;
   bool failure_told_ = false;
-  bool write_failed_ = false;
   bool in_turn_ = false;
   bool head_sent_ = false;
   bool response_ended_ = false;
