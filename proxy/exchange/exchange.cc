@@ -44,7 +44,7 @@ void Exchange::begin(ServerStream& stream, WorkerContext& context) {
   filter_at_ = 0;
   step_ = Step::Route;
   deadline_ = Deadline::None;
-  expired_ = upstream_failed_ = fresh_needed_ = other_endpoint_ = content_sent_ = false;
+  expired_ = fresh_needed_ = other_endpoint_ = content_sent_ = false;
   request_done_ = head_sent_ = transform_ended_ = tunnel_closed_up_ = false;
 }
 
@@ -163,7 +163,6 @@ bool Exchange::acquire() {
   }
   context_->counters.upstream_failures.add();
   upstream_error_ = std::move(lease.error());
-  upstream_failed_ = true;
   if (upstream_error_.code == ErrorCode::Reset && retries_left_ > 0) return retry();
   return failWith(upstream_error_);
 }
@@ -273,7 +272,6 @@ bool Exchange::takeFinalHead() {
   }
   if (head.status == 101 && (request().upgrade.empty() || head.upgrade.empty())) {
     upstream_error_ = Error{ErrorCode::Malformed, ErrorSource::Upstream, Retry::No, "unasked 101"};
-    upstream_failed_ = true;
     return failWith(upstream_error_);
   }
   record_.first_byte = clock();
@@ -415,7 +413,6 @@ bool Exchange::onUpstreamFailure(const Error& error) {
     other_endpoint_ = !fresh_needed_;
     return retry();
   }
-  upstream_failed_ = true;
   return failWith(upstream_error_);
 }
 
@@ -451,7 +448,6 @@ bool Exchange::onDeadline() {
   // The client stopped sending its content.
   if (which == Deadline::Idle && step_ == Step::Relay) error.source = ErrorSource::Client;
   upstream_error_ = error;
-  upstream_failed_ = error.source == ErrorSource::Upstream;
   return failWith(error);
 }
 

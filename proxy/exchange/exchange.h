@@ -54,7 +54,6 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   TimePoint clock() const;
   // A connection to the application was had.
   bool connected() const { return record_.connected.set(); }
-  const Error* upstreamError() const { return upstream_failed_ ? &upstream_error_ : nullptr; }
 
   // StreamHandler
   void onRequest() override;
@@ -126,7 +125,6 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   Step step_ = Step::Done;
   Deadline deadline_ = Deadline::None;
   bool expired_ = false;
-  bool upstream_failed_ = false;
   bool fresh_needed_ = false;
   bool other_endpoint_ = false;
   bool content_sent_ = false;   // some of the request's content was consumed

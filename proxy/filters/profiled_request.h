@@ -34,7 +34,6 @@ struct ProfiledRequest final : FilterState {
   std::string holder;
   bool secure = false;
   bool password_refused = false;
-  bool own_origin_known = false;
   std::string origin;  // of absolute links; empty: root-relative
 
   // What was decided.

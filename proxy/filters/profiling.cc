@@ -27,10 +27,6 @@ constexpr std::string_view kHelpText =
     "  pp=help               this page\n\n"
     "  flamegraph_mode=wall|cpu  flamegraph_sample_rate=MS  flamegraph_ignore_gc=true\n";
 
-bool isUnder(std::string_view path, std::string_view prefix) {
-  return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
-}
-
 ProfiledRequest& stateOf(Exchange& exchange) {
   return static_cast<ProfiledRequest&>(*exchange.filterState());
 }
@@ -166,9 +162,8 @@ Verdict ProfilingFilter::judge(Exchange& exchange, ProfiledRequest& request) {
   request.stage = Stage::Forward;
   request.rights = access.rights;
   request.holder = std::move(access.holder);
-  request.own_origin_known = setup_.knownHosts().contains(head.authority);
   request.origin = linkOrigin(request.policy.config.public_url, head.authority, request.secure,
-                              request.own_origin_known);
+                              setup_.knownHosts().contains(head.authority));
 
   const SessionState session_state = session.state;
   Decision decision = decide(marks, request.rights, session_state,

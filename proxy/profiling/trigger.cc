@@ -23,10 +23,6 @@ bool isAsset(const RequestHead& head) {
                                   *destination) != kAssetDestinations.end();
 }
 
-bool isUnder(std::string_view path, std::string_view prefix) {
-  return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
-}
-
 std::optional<OptionOverrides> readReferer(const RequestHead& head, const TriggerContext& context) {
   if (!context.trigger.referer || !context.trigger.query) return std::nullopt;
   const auto referer = head.fields.findSingle(HeaderId::Referer);
@@ -126,6 +122,10 @@ std::optional<SkipReason> findSkipReason(const Marks& marks, const Ask& ask, Ses
 }
 
 }  // namespace
+
+bool isUnder(std::string_view path, std::string_view prefix) {
+  return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
+}
 
 std::optional<UrlTail> ofSameOrigin(std::string_view url, std::string_view authority,
                                     std::optional<bool> secure) {

@@ -89,6 +89,9 @@ struct UrlTail {
 std::optional<UrlTail> ofSameOrigin(std::string_view url, std::string_view authority,
                                     std::optional<bool> secure);
 
+// Whether the path is the prefix or lies below it.
+bool isUnder(std::string_view path, std::string_view prefix);
+
 // CORS preflight (Fetch §4.8).
 bool isPreflight(const RequestHead& head);
 

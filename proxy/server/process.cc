@@ -177,7 +177,7 @@ void Process::startControl() {
 
 Result<> Process::startWorkers(std::shared_ptr<const Snapshot> snapshot) {
   for (size_t i = 0; i < worker_count_; ++i) {
-    auto worker = Worker::create(shared_, i);
+    auto worker = Worker::create(shared_);
     if (!worker) return fail(std::move(worker.error()));
     auto fds = sockets_->duplicate(snapshot->config.listeners, i);
     if (!fds) return fail(std::move(fds.error()));

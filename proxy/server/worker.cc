@@ -8,10 +8,10 @@
 
 namespace flamegate::proxy {
 
-Worker::Worker(WorkerShared& shared, size_t index) : shared_(shared), index_(index) {}
+Worker::Worker(WorkerShared& shared) : shared_(shared) {}
 
-Result<std::unique_ptr<Worker>> Worker::create(WorkerShared& shared, size_t index) {
-  std::unique_ptr<Worker> worker(new Worker(shared, index));
+Result<std::unique_ptr<Worker>> Worker::create(WorkerShared& shared) {
+  std::unique_ptr<Worker> worker(new Worker(shared));
   auto loop = EventLoop::create();
   if (!loop) return fail(std::move(loop.error()));
   worker->loop_ = std::move(*loop);

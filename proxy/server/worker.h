@@ -28,7 +28,7 @@ struct WorkerShared {
 // functions that post may be called from the process's thread.
 class Worker final : private HandlerFactory {
  public:
-  static Result<std::unique_ptr<Worker>> create(WorkerShared& shared, size_t index);
+  static Result<std::unique_ptr<Worker>> create(WorkerShared& shared);
   ~Worker();
 
   const WorkerCounters& counters() const { return counters_; }
@@ -44,7 +44,7 @@ class Worker final : private HandlerFactory {
   void stop();
 
  private:
-  Worker(WorkerShared& shared, size_t index);
+  explicit Worker(WorkerShared& shared);
 
   StreamHandler& beginHandler(ServerStream& stream) override;
   void endHandler(StreamHandler& handler) override;
@@ -58,7 +58,6 @@ class Worker final : private HandlerFactory {
   void reportIfEmpty();
 
   WorkerShared& shared_;
-  const size_t index_;
   WorkerCounters counters_;
   std::unique_ptr<EventLoop> loop_;
   std::thread thread_;
