@@ -64,21 +64,18 @@ Result<std::string> apiAddressText(const config::Config& config, const ControlOp
                      "control.address is auto: nobody could find this process");
 }
 
-Result<std::unique_ptr<proxy::TlsServerContext>> createTls(
+Result<std::unique_ptr<proxy::TlsListener>> createTls(
     const std::optional<config::ListenerTls>& tls) {
-  if (!tls) return std::unique_ptr<proxy::TlsServerContext>();
-  if (tls->client_ca || tls->certificates.size() != 1) {
-    return proxy::fail(
-        ErrorCode::Unsupported, ErrorSource::Config,
-        "control.agents.tls takes one certificate and no client_ca: agents are known "
-        "by their signatures");
+  if (!tls) return std::unique_ptr<proxy::TlsListener>();
+  proxy::TlsListener::Options options;
+  for (const config::ServerCertificate& files : tls->certificates) {
+    options.identities.push_back({files.cert, files.key, files.ocsp.value_or("")});
   }
-  const config::CertificateFiles& files = tls->certificates.front();
-  return proxy::TlsServerContext::create(
-      {.cert_file = files.cert,
-       .key_file = files.key,
-       .allow_tls12 = tls->min_version == config::TlsVersion::Tls12,
-       .alpn = {"http/1.1"}});
+  options.client_authorities = tls->client_ca.value_or("");
+  options.client_required = tls->client_auth == config::ClientAuth::Required;
+  options.allow_tls12 = tls->min_version == config::TlsVersion::Tls12;
+  options.alpn = {"http/1.1"};
+  return proxy::TlsListener::create(std::move(options), std::make_shared<proxy::TlsTicketKeys>());
 }
 
 }  // namespace
@@ -86,7 +83,7 @@ Result<std::unique_ptr<proxy::TlsServerContext>> createTls(
 struct Control::Parts {
   AgentKeySet agent_keys;
   agent::SessionKeyRing session_keys;
-  std::unique_ptr<proxy::TlsServerContext> agent_tls;
+  std::unique_ptr<proxy::TlsListener> agent_tls;
   std::unique_ptr<Store> store;
 };
 

@@ -62,7 +62,7 @@ class Control final : private JoinEvents {
   LoopExecutor executor_;
   const AgentKeySet agent_keys_;
   const agent::SessionKeyRing session_keys_;
-  const std::unique_ptr<proxy::TlsServerContext> agent_tls_;
+  const std::unique_ptr<proxy::TlsListener> agent_tls_;
   const std::unique_ptr<Store> store_;
   // The pool goes before what its jobs refer to.
   AgentsSeen agents_;

@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "proxy/server/certificate_judge.h"
 #include "proxy/tools.h"
 
 namespace flamegate {
@@ -28,7 +29,9 @@ bool ConfigSource::given() const {
 }
 
 config::Loading ConfigSource::load() const {
-  return file.empty() ? config::fromCommandLine(line) : config::loadFile(file);
+  config::LoadOptions options;
+  options.judge = proxy::certificateJudge();
+  return file.empty() ? config::fromCommandLine(line, options) : config::loadFile(file, options);
 }
 
 std::vector<std::string> ConfigSource::arguments() const {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/load/findings.h"
+#include "config/load/load.h"
 #include "config/schema/config.h"
 
 namespace flamegate::config {
@@ -13,7 +14,7 @@ namespace flamegate::config {
 void checkConfig(const Config& config, Findings& findings);
 
 // The files that the configuration names can be used: readable, long enough, and not readable by
-// everybody where they are secret. Reads the file system.
-void checkFiles(const Config& config, Findings& findings);
+// everybody where they are secret; what `judge` says of certificates. Reads the file system.
+void checkFiles(const Config& config, const CertificateJudge& judge, Findings& findings);
 
 }  // namespace flamegate::config

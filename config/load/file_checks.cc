@@ -17,20 +17,49 @@ enum class Secrecy : unsigned char { Public, Secret };
 // Looks at the files one by one.
 class FileCheck {
  public:
-  explicit FileCheck(Findings& findings) : findings_(findings) {}
+  FileCheck(const CertificateJudge& judge, Findings& findings)
+      : judge_(judge), findings_(findings) {}
 
-  void mustBeReadable(const std::string& file, const std::string& path, Secrecy secrecy) {
+  // False: a fault was found.
+  bool mustBeReadable(const std::string& file, const std::string& path, Secrecy secrecy) {
     std::ifstream stream(file);
     struct stat status {};
     if (!stream.is_open() || ::stat(file.c_str(), &status) != 0) {
       findings_.fault(path, "cannot read " + inQuotes(file) + ": " + std::strerror(errno));
-      return;
+      return false;
     }
     if (S_ISDIR(status.st_mode)) {
       findings_.fault(path, inQuotes(file) + " is a directory");
-    } else if (secrecy == Secrecy::Secret && (status.st_mode & S_IRWXO) != 0) {
+      return false;
+    }
+    if (secrecy == Secrecy::Secret && (status.st_mode & S_IRWXO) != 0) {
       findings_.warn(path, inQuotes(file) + " is secret, but everybody may open it");
     }
+    return true;
+  }
+
+  void checkCertificate(const ServerCertificate& files, const std::string& path) {
+    bool readable = mustBeReadable(files.cert, joinPath(path, "cert"), Secrecy::Public);
+    readable = mustBeReadable(files.key, joinPath(path, "key"), Secrecy::Secret) && readable;
+    if (files.ocsp) {
+      readable = mustBeReadable(*files.ocsp, joinPath(path, "ocsp"), Secrecy::Public) && readable;
+    }
+    if (!readable || !judge_.certificate) return;
+    for (const CertificateIssue& issue : judge_.certificate(files)) {
+      const std::string& file =
+          issue.key == "key" ? files.key : issue.key == "ocsp" ? *files.ocsp : files.cert;
+      const std::string message = inQuotes(file) + " " + issue.what;
+      if (issue.fatal) {
+        findings_.fault(joinPath(path, issue.key), message);
+      } else {
+        findings_.warn(joinPath(path, issue.key), message);
+      }
+    }
+  }
+
+  void checkAuthorities(const std::string& file, const std::string& path) {
+    if (!mustBeReadable(file, path, Secrecy::Public) || !judge_.authorities) return;
+    if (const auto problem = judge_.authorities(file)) findings_.fault(path, *problem);
   }
 
   // A secret that is made on the first run may be absent.
@@ -64,19 +93,16 @@ class FileCheck {
     return begin.size();
   }
 
+  const CertificateJudge& judge_;
   Findings& findings_;
   std::error_code ignored_;
 };
 
 void checkTls(const ListenerTls& tls, const std::string& path, FileCheck& files) {
   for (size_t i = 0; i < tls.certificates.size(); ++i) {
-    const std::string certificate = indexPath(joinPath(path, "certificates"), i);
-    files.mustBeReadable(tls.certificates[i].cert, joinPath(certificate, "cert"), Secrecy::Public);
-    files.mustBeReadable(tls.certificates[i].key, joinPath(certificate, "key"), Secrecy::Secret);
+    files.checkCertificate(tls.certificates[i], indexPath(joinPath(path, "certificates"), i));
   }
-  if (tls.client_ca) {
-    files.mustBeReadable(*tls.client_ca, joinPath(path, "client_ca"), Secrecy::Public);
-  }
+  if (tls.client_ca) files.checkAuthorities(*tls.client_ca, joinPath(path, "client_ca"));
 }
 
 void checkCluster(const Cluster& cluster, const std::string& path, FileCheck& files) {
@@ -85,10 +111,10 @@ void checkCluster(const Cluster& cluster, const std::string& path, FileCheck& fi
   }
   if (!cluster.tls) return;
   const ClusterTls& tls = *cluster.tls;
-  if (tls.ca) files.mustBeReadable(*tls.ca, joinPath(path, "tls.ca"), Secrecy::Public);
+  if (tls.ca) files.checkAuthorities(*tls.ca, joinPath(path, "tls.ca"));
   if (!tls.certificate) return;
-  files.mustBeReadable(tls.certificate->cert, joinPath(path, "tls.cert"), Secrecy::Public);
-  files.mustBeReadable(tls.certificate->key, joinPath(path, "tls.key"), Secrecy::Secret);
+  files.checkCertificate({tls.certificate->cert, tls.certificate->key, std::nullopt},
+                         joinPath(path, "tls"));
 }
 
 void checkSecrets(const Profiling& profiling, FileCheck& files) {
@@ -105,8 +131,8 @@ void checkSecrets(const Profiling& profiling, FileCheck& files) {
 
 }  // namespace
 
-void checkFiles(const Config& config, Findings& findings) {
-  FileCheck files(findings);
+void checkFiles(const Config& config, const CertificateJudge& judge, Findings& findings) {
+  FileCheck files(judge, findings);
   for (size_t i = 0; i < config.listeners.size(); ++i) {
     const auto& tls = config.listeners[i].tls;
     if (tls) checkTls(*tls, joinPath(indexPath("listeners", i), "tls"), files);
@@ -122,7 +148,7 @@ void checkFiles(const Config& config, Findings& findings) {
     files.checkDirectoryOf(config.store.path, "store.path");
   }
   if (config.store.redis.ca) {
-    files.mustBeReadable(*config.store.redis.ca, "store.redis.ca", Secrecy::Public);
+    files.checkAuthorities(*config.store.redis.ca, "store.redis.ca");
   }
   if (config.control.agents.tls) checkTls(*config.control.agents.tls, "control.agents.tls", files);
 }

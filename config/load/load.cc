@@ -73,7 +73,7 @@ Loading interpret(Node root, const std::string& name, const std::string& base_di
     Findings findings(root, faults, warnings);
     checkConfig(loaded.config, findings);
     // Files are looked at once their names are right.
-    if (options.check_files && faults.empty()) checkFiles(loaded.config, findings);
+    if (options.check_files && faults.empty()) checkFiles(loaded.config, options.judge, findings);
   }
   if (!faults.empty()) return tl::unexpected(faults.take());
   loaded.warnings = warnings.take();

@@ -2,6 +2,8 @@
 // with it. Nothing here throws.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +25,24 @@ struct Loaded {
 // Never an empty list of faults.
 using Loading = tl::expected<Loaded, std::vector<Fault>>;
 
+// Something about the files of a certificate.
+struct CertificateIssue {
+  std::string key;     // of the configuration, beside the others: cert, key or ocsp
+  std::string what;    // in words that follow the file's name
+  bool fatal = false;  // it cannot be used; otherwise a warning
+};
+
+// Looks into certificates, which the loader cannot do by itself.
+struct CertificateJudge {
+  std::function<std::vector<CertificateIssue>(const ServerCertificate& files)> certificate = {};
+  // Why the file cannot be used, its name included.
+  std::function<std::optional<std::string>(const std::string& file)> authorities = {};
+};
+
 struct LoadOptions {
   Environment environment = processEnvironment();
   bool check_files = true;  // whether the files that are named must be there and fit
+  CertificateJudge judge = {};  // with check_files; without one certificates need only be readable
 };
 
 // Relative paths in the file are relative to its directory. Up to 1 MiB.

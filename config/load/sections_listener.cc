@@ -13,9 +13,10 @@ constexpr std::array<Word<ClientAuth>, 2> kClientAuths = {
     {{"required", ClientAuth::Required}, {"optional", ClientAuth::Optional}}};
 constexpr std::array<Word<Alpn>, 2> kAlpns = {{{"h2", Alpn::H2}, {"http/1.1", Alpn::Http11}}};
 
-void describeCertificate(Visitor& v, CertificateFiles& files) {
+void describeCertificate(Visitor& v, ServerCertificate& files) {
   v.key("cert", Need::Required, filePath(files.cert));
   v.key("key", Need::Required, filePath(files.key));
+  v.key("ocsp", optionalFilePath(files.ocsp));
 }
 
 }  // namespace

@@ -19,8 +19,6 @@ bool holds(const Unavailable& entry, const Node& node) {
       return true;
     case When::NotEmpty:
       return !node.items.empty() || !node.entries.empty();
-    case When::Several:
-      return node.items.size() > 1;
     case When::Is:
       return scalar && isIn(entry.texts, node.text);
     case When::IsNot:
@@ -64,9 +62,6 @@ void report(Node& node, const std::string& path, const std::string& pattern, Fau
 
 const std::vector<Unavailable>& unavailableKeys() {
   static const std::vector<Unavailable> kKeys = {
-      {"listeners[].tls.client_ca", When::Given, {}},
-      {"listeners[].tls.client_auth", When::Given, {}},
-      {"listeners[].tls.certificates", When::Several, {}},
       {"listeners[].tls.alpn[]", When::Is, {"h2"}},
       {"listeners[].proxy_protocol", When::Is, {"true"}},
       {"clusters[].protocol", When::Is, {"h2", "auto"}},
@@ -80,7 +75,7 @@ const std::vector<Unavailable>& unavailableKeys() {
       {"profiling.access[].client_cert", When::Given, {}},
       {"profiling.slow", When::Given, {}},
       {"control.address", When::IsNot, {"auto"}},
-      {"control.agents.tls", When::Given, {}},
+      {"control.agents.tls.alpn[]", When::Is, {"h2"}},
       {"store.redis.url", When::BeginsWith, {"rediss:"}},
       {"store.redis.cluster", When::Is, {"true"}},
       {"store.redis.sentinel.master", When::Given, {}},

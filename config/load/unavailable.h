@@ -13,7 +13,6 @@ struct Unavailable {
   enum class When : unsigned char {
     Given,       // written at all
     NotEmpty,    // a list or map with an entry
-    Several,     // a list with more than one element
     Is,          // one of the texts
     IsNot,       // none of the texts
     BeginsWith,  // a text that begins so

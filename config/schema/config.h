@@ -32,9 +32,17 @@ enum class TlsVersion : unsigned char { Tls12, Tls13 };
 enum class ClientAuth : unsigned char { Optional, Required };
 enum class Alpn : unsigned char { Http11, H2 };
 
+// A certificate to serve with, and what is stapled to it.
+struct ServerCertificate {
+  std::string cert;
+  std::string key;
+  std::optional<std::string> ocsp;  // a DER file (RFC 6960); absent: nothing is stapled
+  bool operator==(const ServerCertificate&) const = default;
+};
+
 // The server's side of TLS.
 struct ListenerTls {
-  std::vector<CertificateFiles> certificates;  // at least one; chosen by SNI from their names
+  std::vector<ServerCertificate> certificates;  // at least one; chosen by SNI from their names
   std::optional<std::string> client_ca;  // PEM file; absent: client certificates are not asked
   ClientAuth client_auth = ClientAuth::Required;  // with client_ca only
   TlsVersion min_version = TlsVersion::Tls12;

@@ -9,14 +9,14 @@
 #include "control/api/http_app.h"
 #include "control/api/http_exchange.h"
 #include "proxy/net/listener.h"
-#include "proxy/net/tls.h"
+#include "proxy/net/tls_files.h"
 #include "proxy/session/http1_server_session.h"
 
 namespace flamegate::control {
 
 struct HttpServerOptions {
-  size_t connections_max = 1'024;                // more are closed at once
-  const proxy::TlsServerContext* tls = nullptr;  // null: clear text; outlives the server
+  size_t connections_max = 1'024;           // more are closed at once
+  const proxy::TlsListener* tls = nullptr;  // null: clear text; outlives the server
 };
 
 // Owner: control's main. Thread: the loop's. Ends: closes everything; answers that come later are

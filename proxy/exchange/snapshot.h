@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/schema/config.h"
-#include "proxy/net/tls.h"
+#include "proxy/net/tls_files.h"
 #include "proxy/profiling/setup.h"
 #include "proxy/route/router.h"
 #include "proxy/upstream/pool.h"
@@ -21,8 +21,8 @@ struct Snapshot {
   // One entry a cluster of the configuration, in its order, and control as the last.
   std::vector<UpstreamOptions> upstreams;
   std::unique_ptr<ProfilingSetup> profiling;
-  // One a listener; null: clear text.
-  std::vector<std::unique_ptr<TlsServerContext>> tls;
+  // One a listener; null: clear text. The one thing here that changes: renewed as its files are.
+  std::vector<std::unique_ptr<TlsListener>> tls;
 
   size_t controlCluster() const { return upstreams.size() - 1; }
 };

@@ -126,7 +126,7 @@ int Process::run() {
   }
   socket_dir_ = std::move(*socket_dir);
   const Address control = *Address::parse("unix:" + socket_dir_ + "/control.sock");
-  auto snapshot = buildSnapshot(std::move(config), worker_count_, control);
+  auto snapshot = buildSnapshot(std::move(config), worker_count_, control, tls_tickets_);
   if (!snapshot) {
     logError("config", snapshot.error().detail);
     return 1;
@@ -227,7 +227,8 @@ void Process::reload() {
   }
   printFaults(loading->warnings);
   const Address control = *Address::parse("unix:" + socket_dir_ + "/control.sock");
-  auto snapshot = buildSnapshot(std::move(loading->config), worker_count_, control);
+  auto snapshot =
+      buildSnapshot(std::move(loading->config), worker_count_, control, tls_tickets_);
   if (!snapshot) return refuse(snapshot.error().detail);
   const auto& listeners = (*snapshot)->config.listeners;
   if (auto opened = sockets_->open(listeners); !opened) return refuse(opened.error().detail);

@@ -66,6 +66,7 @@ class Process {
   Watch signal_watch_;
   size_t worker_count_ = 1;
   std::string socket_dir_;  // holds control's socket
+  const std::shared_ptr<TlsTicketKeys> tls_tickets_ = std::make_shared<TlsTicketKeys>();
   std::shared_ptr<const Snapshot> snapshot_;
   std::unique_ptr<ListenSockets> sockets_;
   std::unique_ptr<AccessLogFile> access_log_;

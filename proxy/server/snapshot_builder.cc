@@ -31,15 +31,27 @@ UpstreamOptions upstreamOf(const config::Cluster& cluster, size_t workers) {
   return options;
 }
 
-Result<std::unique_ptr<TlsServerContext>> tlsOf(const config::Listener& listener) {
-  if (!listener.tls) return std::unique_ptr<TlsServerContext>();
+std::vector<std::string> alpnOf(const config::ListenerTls& tls) {
+  std::vector<std::string> names;
+  for (config::Alpn protocol : tls.alpn) {
+    names.emplace_back(protocol == config::Alpn::H2 ? "h2" : "http/1.1");
+  }
+  return names;
+}
+
+Result<std::unique_ptr<TlsListener>> tlsOf(const config::Listener& listener,
+                                           const std::shared_ptr<TlsTicketKeys>& tickets) {
+  if (!listener.tls) return std::unique_ptr<TlsListener>();
   const config::ListenerTls& tls = *listener.tls;
-  TlsServerOptions options;
-  options.cert_file = tls.certificates.front().cert;
-  options.key_file = tls.certificates.front().key;
+  TlsListener::Options options;
+  for (const config::ServerCertificate& files : tls.certificates) {
+    options.identities.push_back({files.cert, files.key, files.ocsp.value_or("")});
+  }
+  options.client_authorities = tls.client_ca.value_or("");
+  options.client_required = tls.client_auth == config::ClientAuth::Required;
   options.allow_tls12 = tls.min_version == config::TlsVersion::Tls12;
-  options.alpn = {"http/1.1"};
-  return TlsServerContext::create(options);
+  options.alpn = alpnOf(tls);
+  return TlsListener::create(std::move(options), tickets);
 }
 
 }  // namespace
@@ -64,13 +76,14 @@ Result<std::vector<Address>> resolve(const config::Address& address) {
 }
 
 Result<std::shared_ptr<const Snapshot>> buildSnapshot(config::Config config, size_t workers,
-                                                      const Address& control) {
+                                                      const Address& control,
+                                                      std::shared_ptr<TlsTicketKeys> tickets) {
   auto snapshot = std::make_shared<Snapshot>();
   auto router = Router::create(config.routes);
   if (!router) return fail(std::move(router.error()));
   snapshot->router = std::move(*router);
   for (const config::Listener& listener : config.listeners) {
-    auto tls = tlsOf(listener);
+    auto tls = tlsOf(listener, tickets);
     if (!tls) return fail(std::move(tls.error()));
     snapshot->tls.push_back(std::move(*tls));
   }

@@ -265,6 +265,38 @@ clusters: [{name: app, endpoints: ["127.0.0.1:3000"]}]
             "cannot read \"" + at("no.pem") + "\": No such file or directory");
 }
 
+TEST_F(LoadFile, SaysWhatTheJudgeOfCertificatesFinds) {
+  for (const char* name : {"a.pem", "a.key", "a.ocsp", "ca.pem"}) write(name, "");
+  write("flamegate.yaml", R"(
+listeners:
+  - address: 127.0.0.1:8080
+    tls:
+      certificates: [{cert: a.pem, key: a.key, ocsp: a.ocsp}]
+      client_ca: ca.pem
+clusters: [{name: app, endpoints: ["127.0.0.1:3000"]}]
+)");
+  LoadOptions options;
+  options.judge.certificate = [this](const ServerCertificate& files) {
+    EXPECT_EQ(files.cert, at("a.pem"));
+    return std::vector<CertificateIssue>{{"key", "is odd", true}, {"ocsp", "is old", false}};
+  };
+  options.judge.authorities = [](const std::string& file) { return file + " is empty"; };
+  const Loading loading = loadFile(at("flamegate.yaml"), options);
+  ASSERT_FALSE(loading);
+  EXPECT_EQ(linesOf(loading.error()),
+            at("flamegate.yaml") + ":5:41: listeners[0].tls.certificates[0].key: \"" + at("a.key") +
+                "\" is odd\n" + at("flamegate.yaml") + ":6:18: listeners[0].tls.client_ca: " +
+                at("ca.pem") + " is empty\n");
+  options.judge.certificate = [](const ServerCertificate&) {
+    return std::vector<CertificateIssue>{{"ocsp", "is old", false}};
+  };
+  options.judge.authorities = nullptr;
+  const Loading warned = loadFile(at("flamegate.yaml"), options);
+  ASSERT_TRUE(warned) << linesOf(warned.error());
+  ASSERT_EQ(warned->warnings.size(), 1U);
+  EXPECT_EQ(warned->warnings[0].path, "listeners[0].tls.certificates[0].ocsp");
+}
+
 TEST_F(LoadFile, WarnsOfSecretsThatEverybodyMayRead) {
   write("flamegate.key", std::string(64, 'a') + "\n", 0644);
   const Loading loading = load(std::string(kMinimal));

@@ -31,7 +31,7 @@ std::string ofCluster(const std::string& key_and_value) { return "    " + key_an
 const std::vector<Use>& uses() {
   static const std::vector<Use> kUses = {
       {"listeners[].tls.client_ca", tls("client_ca: ca"), "", "", "listeners[0].tls.client_ca"},
-      {"listeners[].tls.client_auth", tls("client_auth: optional"), "", "",
+      {"listeners[].tls.client_auth", tls("client_ca: ca, client_auth: optional"), "", "",
        "listeners[0].tls.client_auth"},
       {"listeners[].tls.certificates",
        "    tls: {certificates: [{cert: a, key: b}, {cert: c, key: d}]}\n", "", "",
@@ -57,6 +57,9 @@ const std::vector<Use>& uses() {
       {"control.address", "", "", "control: {address: 10.0.0.1:9903}\n", "control.address"},
       {"control.agents.tls", "", "",
        "control: {agents: {tls: {certificates: [{cert: a, key: b}]}}}\n", "control.agents.tls"},
+      {"control.agents.tls.alpn[]", "", "",
+       "control: {agents: {tls: {certificates: [{cert: a, key: b}], alpn: [h2]}}}\n",
+       "control.agents.tls.alpn[0]"},
       {"store.redis.url", "", "", "store: {redis: {url: \"rediss://host\"}}\n", "store.redis.url"},
       {"store.redis.cluster", "", "", "store: {redis: {cluster: true}}\n", "store.redis.cluster"},
       {"store.redis.sentinel.master", "", "", "store: {redis: {sentinel: {master: m}}}\n",
