@@ -62,6 +62,11 @@ class Buffer {
   void commit(size_t bytes) { end_ += static_cast<uint32_t>(bytes); }
   void append(std::string_view bytes);
 
+  // Content that may be overwritten in place.
+  char* data() { return block_ + begin_; }
+  // Drops bytes at the end, down to `bytes`.
+  void truncate(size_t bytes) { end_ = begin_ + static_cast<uint32_t>(bytes); }
+
   // Drops bytes at the front; keeps the block even when nothing is left.
   void consume(size_t bytes) { begin_ += static_cast<uint32_t>(bytes); }
   // Gives the block back when nothing is held.

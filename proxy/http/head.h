@@ -119,6 +119,7 @@ struct RequestHead {
   Framing framing = Framing::None;
   bool keep_alive = true;         // what the client's version and Connection field ask for
   bool expects_continue = false;  // Expect: 100-continue from an HTTP/1.1 client
+  bool http2 = false;             // it came by HTTP/2
   bool absolute_form = false;     // the target came as scheme://authority/path
   std::string_view method_text;
   // As forwarded: origin form, `*`, or authority for CONNECT. One that begins with `?` came in absolute

@@ -33,32 +33,6 @@ bool mayHoldHeadEnd(std::string_view bytes, size_t seen) {
          bytes.find("\n\n", from) != std::string_view::npos;
 }
 
-Method methodOf(std::string_view text) {
-  switch (text.size()) {
-    case 3:
-      if (text == "GET") return Method::Get;
-      if (text == "PUT") return Method::Put;
-      break;
-    case 4:
-      if (text == "POST") return Method::Post;
-      if (text == "HEAD") return Method::Head;
-      break;
-    case 5:
-      if (text == "PATCH") return Method::Patch;
-      if (text == "TRACE") return Method::Trace;
-      break;
-    case 6:
-      if (text == "DELETE") return Method::Delete;
-      break;
-    case 7:
-      if (text == "OPTIONS") return Method::Options;
-      if (text == "CONNECT") return Method::Connect;
-      break;
-    default: break;
-  }
-  return Method::Other;
-}
-
 // What the fields say about the connection and the length of the body.
 struct MessageFacts {
   std::string_view content_length;
@@ -424,6 +398,32 @@ void tidyContentLength(const MessageFacts& facts, ResponseHead& head) {
 
 }  // namespace
 
+Method methodOf(std::string_view text) {
+  switch (text.size()) {
+    case 3:
+      if (text == "GET") return Method::Get;
+      if (text == "PUT") return Method::Put;
+      break;
+    case 4:
+      if (text == "POST") return Method::Post;
+      if (text == "HEAD") return Method::Head;
+      break;
+    case 5:
+      if (text == "PATCH") return Method::Patch;
+      if (text == "TRACE") return Method::Trace;
+      break;
+    case 6:
+      if (text == "DELETE") return Method::Delete;
+      break;
+    case 7:
+      if (text == "OPTIONS") return Method::Options;
+      if (text == "CONNECT") return Method::Connect;
+      break;
+    default: break;
+  }
+  return Method::Other;
+}
+
 std::string_view http1FaultName(Http1Fault fault) {
   constexpr std::string_view kNames[] = {
       "none", "request-line", "method", "target", "target-too-long", "version", "status-line",
@@ -555,12 +555,7 @@ std::string repairResponseHead(std::string_view bytes, size_t& head_bytes) {
   return out;
 }
 
-Http1Fault parseTrailers(std::string_view section, const Http1Limits& limits, FieldList& fields) {
-  fields.clear();
-  if (section.size() > limits.head_bytes_max) return Http1Fault::Trailers;
-  Cursor cursor{section.data(), section.data() + section.size()};
-  const ParseResult result = parseFields(cursor, limits.fields_max, fields, nullptr);
-  if (result.state != State::Complete) return Http1Fault::Trailers;
+void removeForbiddenTrailers(FieldList& fields) {
   for (size_t i = 0; i < fields.size(); ++i) {
     const HeaderId id = fields[i].id();
     const bool forbidden = (id >= HeaderId::Connection && id <= HeaderId::XRealIp) ||
@@ -568,6 +563,15 @@ Http1Fault parseTrailers(std::string_view section, const Http1Limits& limits, Fi
                            id == HeaderId::SetCookie || id == HeaderId::FlamegatePrivate;
     if (forbidden) fields.remove(i);
   }
+}
+
+Http1Fault parseTrailers(std::string_view section, const Http1Limits& limits, FieldList& fields) {
+  fields.clear();
+  if (section.size() > limits.head_bytes_max) return Http1Fault::Trailers;
+  Cursor cursor{section.data(), section.data() + section.size()};
+  const ParseResult result = parseFields(cursor, limits.fields_max, fields, nullptr);
+  if (result.state != State::Complete) return Http1Fault::Trailers;
+  removeForbiddenTrailers(fields);
   return Http1Fault::None;
 }
 

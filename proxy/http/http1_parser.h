@@ -73,6 +73,12 @@ std::string repairResponseHead(std::string_view bytes, size_t& head_bytes);
 // (framing, routing, authentication: RFC 9110 §6.5.1) are marked as removed.
 Http1Fault parseTrailers(std::string_view section, const Http1Limits& limits, FieldList& fields);
 
+// Marks the fields that must not come in trailers, in any version of HTTP (RFC 9110 §6.5.1).
+void removeForbiddenTrailers(FieldList& fields);
+
+// Other for methods that have no id.
+Method methodOf(std::string_view text);
+
 // Whether `text` is a Host value: uri-host [":" port] (RFC 9110 §7.2), not empty, no userinfo.
 bool isAuthority(std::string_view text);
 

@@ -5,7 +5,7 @@
 namespace flamegate::proxy {
 
 Connection::Connection(EventLoop& loop, UniqueFd fd, ConnectionEvents& events, Readiness ready)
-    : loop_(loop), events_(events), fd_(std::move(fd)), ready_(ready) {}
+    : loop_(loop), events_(&events), fd_(std::move(fd)), ready_(ready) {}
 
 Result<> Connection::start() { return loop_.watch(fd_.get(), watch_, &Connection::onEvent, this); }
 
@@ -15,7 +15,7 @@ void Connection::onEvent(void* self, short events) {
   if ((events & (EventLoop::kRead | EventLoop::kClosed)) != 0) ready.readable = true;
   if ((events & EventLoop::kWrite) != 0) ready.writable = true;
   if ((events & EventLoop::kClosed) != 0) ready.peer_closed = true;
-  connection->events_.onReady();
+  connection->events_->onReady();
 }
 
 IoResult Connection::read(Buffer& into, size_t room) {

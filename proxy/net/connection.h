@@ -30,6 +30,9 @@ class Connection {
   // as on an accepted socket, whose first bytes are mostly there.
   Connection(EventLoop& loop, UniqueFd fd, ConnectionEvents& events, Readiness ready);
 
+  // Lets another object be told from now on, as when a session of another protocol takes over.
+  void setEvents(ConnectionEvents& events) { events_ = &events; }
+
   // Before start(): lets a transport built over `fd()` and `readiness()` carry the bytes.
   void setTransport(std::unique_ptr<Transport> transport) { transport_ = std::move(transport); }
   // Begins to wait for events; what is ready already raises one at once. Until then reading and
@@ -63,7 +66,7 @@ class Connection {
   static void onEvent(void* self, short events);
 
   EventLoop& loop_;
-  ConnectionEvents& events_;
+  ConnectionEvents* events_;
   UniqueFd fd_;  // closed after watch_ has gone
   Readiness ready_;
   std::unique_ptr<Transport> transport_;

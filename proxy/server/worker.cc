@@ -7,6 +7,28 @@
 #include "proxy/base/log.h"
 
 namespace flamegate::proxy {
+namespace {
+
+ServerSessionLimits limitsOf(const config::Limits& limits) {
+  return {
+      .head = {.head_bytes_max = limits.header_bytes_max, .fields_max = limits.headers_max},
+      .header_read = limits.header_read,
+      .idle = limits.idle,
+      .h2_streams = limits.h2_streams,
+  };
+}
+
+// A session may leave the list meanwhile.
+template <typename Session>
+void drainAll(OwningList<Session>& sessions) {
+  for (Session* session = sessions.front(); session != nullptr;) {
+    Session* next = sessions.next(*session);
+    session->drain();
+    session = next;
+  }
+}
+
+}  // namespace
 
 Worker::Worker(WorkerShared& shared) : shared_(shared) {}
 
@@ -15,6 +37,18 @@ Result<std::unique_ptr<Worker>> Worker::create(WorkerShared& shared) {
   auto loop = EventLoop::create();
   if (!loop) return fail(std::move(loop.error()));
   worker->loop_ = std::move(*loop);
+  worker->http2_context_ = std::make_unique<Http2ServerContext>(
+      Http2ServerContext{.loop = *worker->loop_,
+                         .handlers = *worker,
+                         .shared = worker->http2_,
+                         .streams = worker->http2_streams_,
+                         .limits = {},
+                         .on_closed =
+                             [](void* self, Http2ServerSession& session) {
+                               auto* of = static_cast<Worker*>(self);
+                               of->onSessionClosed(of->http2_sessions_.take(session));
+                             },
+                         .owner = worker.get()});
   if (shared.access_log != nullptr) {
     worker->access_log_ = std::make_unique<AccessLogBuffer>(*worker->loop_, *shared.access_log,
                                                             worker->counters_);
@@ -35,6 +69,7 @@ void Worker::stop() {
   loop_->post([this] {
     listeners_.clear();
     while (Http1ServerSession* session = sessions_.front()) sessions_.take(*session);
+    while (Http2ServerSession* session = http2_sessions_.front()) http2_sessions_.take(*session);
     if (access_log_ != nullptr) access_log_->flush();
   });
   loop_->stop();
@@ -55,33 +90,34 @@ void Worker::applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<Uniq
   dropUnusedContexts();
 
   listeners_.clear();
-  const config::Config& config = snapshot->config;
-  const ServerSessionLimits limits{
-      .head = {.head_bytes_max = config.limits.header_bytes_max,
-               .fields_max = config.limits.headers_max},
-      .header_read = config.limits.header_read,
-      .idle = config.limits.idle,
-  };
-  for (size_t i = 0; i < listeners.size(); ++i) {
-    if (session_contexts_.size() <= i) {
-      session_contexts_.push_back(std::make_unique<ServerSessionContext>(
-          ServerSessionContext{*loop_, *this, messages_, limits}));
-    }
-    ServerSessionContext& sessions = *session_contexts_[i];
-    sessions.limits = limits;
-    sessions.owner = this;
-    sessions.on_closed = [](void* self, Http1ServerSession& session) {
-      static_cast<Worker*>(self)->onSessionClosed(session);
-    };
-    auto listener = Listener::create(
-        *loop_, std::move(listeners[i]),
-        [this, i](UniqueFd fd, const Address& peer) { accept(i, std::move(fd), peer); });
-    if (!listener) {
-      logError("worker", listener.error().detail);
-      continue;
-    }
-    listeners_.push_back(std::move(*listener));
+  const ServerSessionLimits limits = limitsOf(snapshot->config.limits);
+  http2_context_->limits = limits;
+  for (size_t i = 0; i < listeners.size(); ++i) listen(i, std::move(listeners[i]), limits);
+}
+
+void Worker::listen(size_t listener, UniqueFd fd, const ServerSessionLimits& limits) {
+  if (session_contexts_.size() <= listener) {
+    session_contexts_.push_back(std::make_unique<ServerSessionContext>(
+        ServerSessionContext{*loop_, *this, messages_, limits}));
   }
+  ServerSessionContext& sessions = *session_contexts_[listener];
+  sessions.limits = limits;
+  sessions.owner = this;
+  sessions.on_closed = [](void* self, Http1ServerSession& session) {
+    auto* worker = static_cast<Worker*>(self);
+    worker->onSessionClosed(worker->sessions_.take(session));
+  };
+  sessions.on_http2 = [](void* self, Http1ServerSession& session, Http2Handover handover) {
+    static_cast<Worker*>(self)->onHttp2(session, std::move(handover));
+  };
+  auto made = Listener::create(*loop_, std::move(fd), [this, listener](UniqueFd accepted, const Address& peer) {
+    accept(listener, std::move(accepted), peer);
+  });
+  if (!made) {
+    logError("worker", made.error().detail);
+    return;
+  }
+  listeners_.push_back(std::move(*made));
 }
 
 void Worker::accept(size_t listener, UniqueFd fd, const Address& peer) {
@@ -107,10 +143,16 @@ void Worker::accept(size_t listener, UniqueFd fd, const Address& peer) {
   sessions_.pushFront(std::move(session)).start();
 }
 
-void Worker::onSessionClosed(Http1ServerSession& session) {
+void Worker::onHttp2(Http1ServerSession& session, Http2Handover handover) {
+  auto http2 = std::make_unique<Http2ServerSession>(*http2_context_, std::move(handover));
+  loop_->deleteLater(sessions_.take(session));
+  http2_sessions_.pushFront(std::move(http2)).start();
+}
+
+void Worker::onSessionClosed(std::unique_ptr<Deletable> session) {
   shared_.connections.fetch_sub(1, std::memory_order_relaxed);
   counters_.connections_open.subtract();
-  loop_->deleteLater(sessions_.take(session));
+  loop_->deleteLater(std::move(session));
   if (draining_) reportIfEmpty();
 }
 
@@ -157,17 +199,14 @@ void Worker::drain(std::function<void()> on_empty) {
     draining_ = true;
     on_empty_ = on_empty;
     listeners_.clear();
-    for (Http1ServerSession* session = sessions_.front(); session != nullptr;) {
-      Http1ServerSession* next = sessions_.next(*session);
-      session->drain();
-      session = next;
-    }
+    drainAll(sessions_);
+    drainAll(http2_sessions_);
     reportIfEmpty();
   });
 }
 
 void Worker::reportIfEmpty() {
-  if (!sessions_.empty() || !on_empty_) return;
+  if (!sessions_.empty() || !http2_sessions_.empty() || !on_empty_) return;
   std::exchange(on_empty_, nullptr)();
 }
 

@@ -10,6 +10,7 @@
 #include "proxy/net/listener.h"
 #include "proxy/server/access_log.h"
 #include "proxy/session/http1_server_session.h"
+#include "proxy/session/http2_server_session.h"
 
 namespace flamegate::proxy {
 
@@ -53,7 +54,9 @@ class Worker final : private HandlerFactory {
 
   void applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners);
   void accept(size_t listener, UniqueFd fd, const Address& peer);
-  void onSessionClosed(Http1ServerSession& session);
+  void listen(size_t listener, UniqueFd fd, const ServerSessionLimits& limits);
+  void onHttp2(Http1ServerSession& session, Http2Handover handover);
+  void onSessionClosed(std::unique_ptr<Deletable> session);
   void dropUnusedContexts();
   void reportIfEmpty();
 
@@ -70,8 +73,12 @@ class Worker final : private HandlerFactory {
   std::vector<std::unique_ptr<WorkerContext>> contexts_;  // the last is in force
   std::vector<std::unique_ptr<Exchange>> idle_exchanges_;
   std::vector<std::unique_ptr<ServerSessionContext>> session_contexts_;  // one a listener
+  Http2Shared http2_;
+  ObjectPool<Http2ServerStream> http2_streams_;
+  std::unique_ptr<Http2ServerContext> http2_context_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   OwningList<Http1ServerSession> sessions_;
+  OwningList<Http2ServerSession> http2_sessions_;
   bool draining_ = false;
   std::function<void()> on_empty_;
 };

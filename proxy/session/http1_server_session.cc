@@ -1,12 +1,13 @@
 #include "proxy/session/http1_server_session.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "proxy/base/log.h"
 #include "proxy/base/strings.h"
+#include "proxy/session/first_bytes.h"
+#include "proxy/session/http2_server_session.h"
+#include "proxy/session/peer.h"
 
 namespace flamegate::proxy {
 namespace {
@@ -21,39 +22,16 @@ constexpr size_t kLingerBytesMax = 1024 * 1024;
 constexpr int kRequestsPerTurn = 16;
 constexpr Duration kWatchDelay = std::chrono::milliseconds(100);
 
-Peer peerOf(const Address& address, char (&text)[46], size_t listener) {
-  Peer peer;
-  peer.listener = listener;
-  peer.port = address.port();
-  peer.is_unix = address.isUnix() || address.family() == AF_UNSPEC;
-  if (address.family() == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address.get());
-    peer.ip[10] = peer.ip[11] = 0xff;
-    std::memcpy(&peer.ip[12], &v4->sin_addr, 4);
-    inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
-  } else if (address.family() == AF_INET6) {
-    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address.get());
-    std::memcpy(peer.ip.data(), &v6->sin6_addr, 16);
-    if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
-      inet_ntop(AF_INET, &peer.ip[12], text, sizeof text);
-    } else {
-      inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
-    }
-  } else {
-    std::strcpy(text, "unix");
-  }
-  peer.text = text;
-  return peer;
-}
-
 }  // namespace
 
 Http1ServerSession::Http1ServerSession(ServerSessionContext& context, UniqueFd fd,
                                        const Address& peer, size_t listener)
     : context_(context),
-      connection_(context.loop, std::move(fd), *this, {.readable = true, .writable = true}),
+      connection_(std::make_unique<Connection>(context.loop, std::move(fd),
+                                               static_cast<ConnectionEvents&>(*this),
+                                               Readiness{.readable = true, .writable = true})),
       in_(context.loop.buffers()),
-      out_(connection_, context.loop.buffers()),
+      out_(*connection_, context.loop.buffers()),
       timer_(context.loop.timers(),
              [](void* self) { static_cast<Http1ServerSession*>(self)->onTimer(); }, this),
       peer_(peerOf(peer, peer_text_, listener)) {}
@@ -65,7 +43,7 @@ Http1ServerSession::~Http1ServerSession() {
 
 void Http1ServerSession::setSecure(std::unique_ptr<Transport> transport) {
   peer_.secure = true;
-  connection_.setTransport(std::move(transport));
+  connection_->setTransport(std::move(transport));
 }
 
 void Http1ServerSession::start() {
@@ -116,7 +94,7 @@ void Http1ServerSession::runTurn() {
     }
   }
   in_turn_ = false;
-  if (phase_ != Phase::Closed && !connection_.started()) watchIfNeeded();
+  if (phase_ != Phase::Closed && !connection_->started()) watchIfNeeded();
 }
 
 // A connection that brings one request and is closed after its response need not be registered with
@@ -124,7 +102,7 @@ void Http1ServerSession::runTurn() {
 // the client is watched all the same, as it may go away.
 void Http1ServerSession::watchIfNeeded() {
   const bool only_response_left =
-      phase_ == Phase::Serving && connection_.writable() && requestEnded() && !tunnel_;
+      phase_ == Phase::Serving && connection_->writable() && requestEnded() && !tunnel_;
   if (!only_response_left) {
     watch();
   } else if (!timer_.armed()) {
@@ -133,8 +111,8 @@ void Http1ServerSession::watchIfNeeded() {
 }
 
 void Http1ServerSession::watch() {
-  if (connection_.started()) return;
-  if (auto started = connection_.start(); !started) {
+  if (connection_->started()) return;
+  if (auto started = connection_->start(); !started) {
     logError("session", started.error().detail);
     close();
   }
@@ -146,7 +124,7 @@ bool Http1ServerSession::step() {
     case Phase::Request: return readRequest();
     case Phase::Serving:
       if (broken_off_) {
-        if (head_sent_) connection_.resetOnClose();
+        if (head_sent_) connection_->resetOnClose();
         close();
         return false;
       }
@@ -186,6 +164,7 @@ bool Http1ServerSession::readRequest() {
     }
     if (got.state != State::Done) return endOutput();
   }
+  if (!protocol_known_ && !readFirstBytes()) return phase_ != Phase::Closed;
   if (message_ == nullptr) {
     message_ = context_.messages.take(context_.loop.buffers());
     out_.beginMessage();
@@ -203,6 +182,28 @@ bool Http1ServerSession::readRequest() {
   }
   beginRequest(parsed.head_bytes);
   return true;
+}
+
+// True once the connection is known to speak HTTP/1.
+bool Http1ServerSession::readFirstBytes() {
+  switch (protocolOf(*connection_, in_.view(), context_.on_http2 != nullptr)) {
+    case Protocol::Http1:
+      protocol_known_ = true;
+      seen_ = 0;
+      return true;
+    case Protocol::Http2: handOver(); return false;
+    case Protocol::Unknown: break;
+  }
+  if (seen_ == 0) timer_.arm(context_.loop.now() + context_.limits.header_read);
+  seen_ = in_.size();
+  return false;
+}
+
+void Http1ServerSession::handOver() {
+  phase_ = Phase::Closed;
+  timer_.disarm();
+  connection_->stop();
+  context_.on_http2(context_.owner, *this, {std::move(connection_), std::move(in_), peer_});
 }
 
 void Http1ServerSession::beginRequest(size_t head_bytes) {
@@ -272,7 +273,7 @@ bool Http1ServerSession::skipContent() {
 // Closing with unread input makes the kernel send RST, which may overtake the response (RFC 9112
 // §9.6); then our direction is closed first and the client gets time to close its own.
 bool Http1ServerSession::mustLinger() const {
-  return !requestEnded() || in_.size() > head_bytes_ || connection_.readable() || failed_;
+  return !requestEnded() || in_.size() > head_bytes_ || connection_->readable() || failed_;
 }
 
 // No request follows. Closes, but for responses that the client has yet to take; true when there
@@ -290,11 +291,11 @@ bool Http1ServerSession::endOutput() {
 
 void Http1ServerSession::finishConnection() {
   if (!mustLinger()) {
-    if (connection_.secure()) connection_.closeWrite();
+    if (connection_->secure()) connection_->closeWrite();
     close();
     return;
   }
-  connection_.closeWrite();
+  connection_->closeWrite();
   phase_ = Phase::Lingering;
   skipped_bytes_ = 0;
   timer_.arm(context_.loop.now() + kLingerTime);
@@ -304,7 +305,7 @@ bool Http1ServerSession::linger() {
   if (!out_.gathered().empty()) {
     flush();
     if (!out_.gathered().empty() && !out_.failed()) return false;
-    connection_.closeWrite();
+    connection_->closeWrite();
     timer_.arm(context_.loop.now() + kLingerTime);
   }
   in_.clear();
@@ -340,7 +341,7 @@ void Http1ServerSession::refuse(uint16_t status, std::string_view reason) {
     close();
     return;
   }
-  if (out_.gathered().empty()) connection_.closeWrite();
+  if (out_.gathered().empty()) connection_->closeWrite();
   phase_ = Phase::Lingering;
   skipped_bytes_ = 0;
   timer_.arm(context_.loop.now() + kLingerTime);
@@ -350,14 +351,14 @@ void Http1ServerSession::close() {
   if (phase_ == Phase::Closed) return;
   phase_ = Phase::Closed;
   timer_.disarm();
-  connection_.stop();
+  connection_->stop();
   if (handler_ != nullptr) context_.handlers.endHandler(*std::exchange(handler_, nullptr));
   context_.on_closed(context_.owner, *this);
 }
 
 // ---- Input --------------------------------------------------------------------------------------
 
-IoResult Http1ServerSession::readSome(size_t room) { return connection_.read(in_, room); }
+IoResult Http1ServerSession::readSome(size_t room) { return connection_->read(in_, room); }
 
 // After malformed input the client can still be answered; after a reset it cannot.
 void Http1ServerSession::fail(ErrorCode code, std::string detail) {
@@ -444,7 +445,7 @@ const FieldList* Http1ServerSession::trailers() const {
 // While a handler waits for the application, notices that the client has gone. Reading is the only
 // way to tell a reset from a pipelined request, so what comes is kept, up to a block.
 void Http1ServerSession::probeClient() {
-  if (tunnel_ || input_ended_ || !message_->body.done() || !connection_.readable()) return;
+  if (tunnel_ || input_ended_ || !message_->body.done() || !connection_->readable()) return;
   if (in_.holdsBlock() && in_.room() == 0) return;
   const IoResult got = readSome(in_.holdsBlock() ? 1 : kReadBytes);
   // The client may close its own direction and still wait for the answer.

@@ -10,6 +10,7 @@
 #include "proxy/net/address.h"
 #include "proxy/net/connection.h"
 #include "proxy/session/http1_output.h"
+#include "proxy/session/peer.h"
 #include "proxy/session/stream.h"
 
 namespace flamegate::proxy {
@@ -29,9 +30,11 @@ struct ServerSessionLimits {
   Http1Limits head;
   Duration header_read = std::chrono::seconds(30);
   Duration idle = std::chrono::seconds(75);
+  size_t h2_streams = 100;  // that a client may have open at a time
 };
 
 class Http1ServerSession;
+struct Http2Handover;
 
 // What the sessions of one listener on one loop share. Outlives them.
 struct ServerSessionContext {
@@ -42,6 +45,9 @@ struct ServerSessionContext {
   // Told once when a session is over; the owner hands it to deleteLater.
   void (*on_closed)(void* owner, Http1ServerSession& session) = nullptr;
   void* owner = nullptr;
+  // Told once, instead of on_closed, when the first bytes are those of HTTP/2 (RFC 9113 §3), or the TLS
+  // handshake agreed on it. Null: this listener speaks HTTP/1 alone.
+  void (*on_http2)(void* owner, Http1ServerSession& session, Http2Handover handover) = nullptr;
 };
 
 // Reads requests one after the other (RFC 9112 §9.3.2), gives each to a handler and writes its
@@ -58,7 +64,7 @@ class Http1ServerSession final : public Deletable,
   ~Http1ServerSession() override;
 
   // Before start(): TLS over the connection's descriptor.
-  Connection& connection() { return connection_; }
+  Connection& connection() { return *connection_; }
   void setSecure(std::unique_ptr<Transport> transport);
   // Serves what is there already; on_closed may come from within.
   void start();
@@ -105,6 +111,8 @@ class Http1ServerSession final : public Deletable,
   void watch();
   bool step();
   bool readRequest();
+  bool readFirstBytes();
+  void handOver();
   void beginRequest(size_t head_bytes);
   void endRequest();
   bool skipContent();
@@ -125,14 +133,14 @@ class Http1ServerSession final : public Deletable,
   void onTimer();
 
   ServerSessionContext& context_;
-  Connection connection_;
+  std::unique_ptr<Connection> connection_;  // null once it was handed over
   Buffer in_;   // begins at the head of the present request until that is pinned
   Http1Output out_;
   Timer timer_;
   std::unique_ptr<Http1Message> message_;
   StreamHandler* handler_ = nullptr;
   Peer peer_;
-  char peer_text_[46];
+  char peer_text_[kPeerTextBytes];
   Error failure_;
   size_t seen_ = 0;         // bytes of an incomplete head that were looked at
   size_t head_bytes_ = 0;   // at the front of in_ while the head is there; 0 once it is pinned
@@ -149,6 +157,7 @@ class Http1ServerSession final : public Deletable,
   bool tunnel_ = false;
   bool input_ended_ = false;
   bool draining_ = false;
+  bool protocol_known_ = false;  // to be HTTP/1
 };
 
 }  // namespace flamegate::proxy
