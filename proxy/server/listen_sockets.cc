@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "proxy/base/log.h"
 #include "proxy/server/snapshot_builder.h"
 
 namespace flamegate::proxy {
@@ -21,6 +22,15 @@ Address boundAddress(int fd) {
 }
 
 }  // namespace
+
+ListenSockets::ListenSockets(size_t workers, std::vector<UniqueFd> inherited) : workers_(workers) {
+  for (UniqueFd& fd : inherited) {
+    const Address bound = boundAddress(fd.get());
+    Sockets& sockets = open_[bound.toString()];
+    sockets.bound = bound;
+    sockets.fds.push_back(std::move(fd));
+  }
+}
 
 Result<> ListenSockets::open(const std::vector<config::Listener>& listeners) {
   std::map<std::string, Sockets> opened;
@@ -47,9 +57,12 @@ Result<> ListenSockets::open(const std::vector<config::Listener>& listeners) {
 
 void ListenSockets::closeOthers(const std::vector<config::Listener>& listeners) {
   std::erase_if(open_, [&](const auto& entry) {
-    return std::none_of(listeners.begin(), listeners.end(), [&](const config::Listener& listener) {
-      return config::formatAddress(listener.address) == entry.first;
-    });
+    const bool needed =
+        std::any_of(listeners.begin(), listeners.end(), [&](const config::Listener& listener) {
+          return config::formatAddress(listener.address) == entry.first;
+        });
+    if (!needed) logInfo("proxy", "no longer listening on " + entry.second.bound.toString());
+    return !needed;
   });
 }
 

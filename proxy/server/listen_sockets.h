@@ -15,7 +15,9 @@ namespace flamegate::proxy {
 // Owner: the process. Thread: its main thread.
 class ListenSockets {
  public:
-  explicit ListenSockets(size_t workers) : workers_(workers) {}
+  // `inherited` (proxy/server/service_manager.h) count as open already, so a listener whose address is
+  // written as theirs is served from them, by all workers alike.
+  ListenSockets(size_t workers, std::vector<UniqueFd> inherited);
 
   // Opens what the listeners need and is not open yet; on failure nothing changes. Sockets that are no
   // longer needed are closed by closeOthers().
@@ -30,7 +32,8 @@ class ListenSockets {
 
  private:
   struct Sockets {
-    std::vector<UniqueFd> fds;  // one a worker (SO_REUSEPORT); a unix-domain path has one for all
+    // One a worker (SO_REUSEPORT); a unix-domain path and an inherited address have one for all.
+    std::vector<UniqueFd> fds;
     Address bound;
   };
 

@@ -15,6 +15,7 @@
 #include "proxy/base/log.h"
 #include "proxy/filters/forwarding.h"
 #include "proxy/filters/profiling.h"
+#include "proxy/server/service_manager.h"
 #include "proxy/server/snapshot_builder.h"
 
 namespace flamegate::proxy {
@@ -137,6 +138,7 @@ int Process::run() {
     return 1;
   }
   announce();
+  notifyServiceManager("READY=1");
   loop_->run();
   return 0;
 }
@@ -156,8 +158,9 @@ Result<> Process::start() {
     filters.push_back(makeHeaderEditsFilter());
   };
   startControl();
-  sockets_ = std::make_unique<ListenSockets>(worker_count_);
+  sockets_ = std::make_unique<ListenSockets>(worker_count_, takeInheritedSockets());
   if (auto opened = sockets_->open(snapshot_->config.listeners); !opened) return opened;
+  sockets_->closeOthers(snapshot_->config.listeners);
   if (auto started = startWorkers(snapshot_); !started) return started;
   return startAdmin();
 }
@@ -200,7 +203,11 @@ void Process::onSignal() {
   signalfd_siginfo info{};
   while (::read(signal_fd_.get(), &info, sizeof info) == sizeof info) {
     switch (info.ssi_signo) {
-      case SIGHUP: reload(); break;
+      case SIGHUP:
+        notifyServiceManager("RELOADING=1");
+        reload();
+        notifyServiceManager("READY=1");
+        break;
       case SIGCHLD: control_->onChildSignal(); break;
       default:
         if (draining_) {
@@ -253,6 +260,7 @@ void Process::reload() {
 void Process::drain() {
   draining_ = true;
   logInfo("process", "draining");
+  notifyServiceManager("STOPPING=1");
   sockets_.reset();
   drain_timer_ = std::make_unique<Timer>(
       loop_->timers(), [](void* self) { static_cast<Process*>(self)->loop_->stop(); }, this);

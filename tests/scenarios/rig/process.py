@@ -43,16 +43,18 @@ def merge(base, changes):
 
 class Proxy:
     """`flamegate run` with the given keys over a small default configuration. Use as a context
-    manager, or start() and stop(). JSON is YAML, so the file is written as JSON.
+    manager, or start() and stop(). JSON is YAML, so the file is written as JSON. `sockets` are handed
+    over as a service manager does it.
     """
 
-    def __init__(self, upstream=None, config=None, env=None):
+    def __init__(self, upstream=None, config=None, env=None, sockets=()):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="flamegate-test-"))
         self.port, self.admin_port, self.agents_port = free_port(), free_port(), free_port()
         self.log_path = self.directory / "stderr"
         self.access_log_path = self.directory / "access.log"
         self.config = merge(self._defaults(upstream), config or {})
         self.env = {**os.environ, "XDG_RUNTIME_DIR": str(self.directory), **(env or {})}
+        self.sockets = sockets
         self._process = None
         self.tolerates_crash = False
 
@@ -82,7 +84,8 @@ class Proxy:
         self.write_config()
         with open(self.log_path, "ab") as log:
             self._process = subprocess.Popen(
-                [binary(), "run", "-c", str(self.config_path)],
+                [*_hand_over(self.sockets), binary(), "run", "-c", str(self.config_path)],
+                pass_fds=[sock.fileno() for sock in self.sockets],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -232,6 +235,17 @@ class Proxy:
 
     def fetch(self, method="GET", target="/", headers=(), body=b"", **more):
         return fetch(self.port, method, target, headers, body, **more)
+
+
+def _hand_over(sockets):
+    """What to put before a command so that it finds the sockets as its descriptors 3, 4, …"""
+    if not sockets:
+        return []
+    high = 200  # above all numbers that are moved
+    moves = [f"{high + i}<&{sock.fileno()}" for i, sock in enumerate(sockets)]
+    moves += [f"{3 + i}<&{high + i} {high + i}<&-" for i in range(len(sockets))]
+    script = f'exec {" ".join(moves)}; LISTEN_PID=$$ LISTEN_FDS={len(sockets)} exec "$@"'
+    return ["bash", "-c", script, "bash"]
 
 
 def _children(pid):
