@@ -19,25 +19,28 @@ constexpr std::string_view kRetryAfterSeconds = "1";
 }  // namespace
 
 Exchange::Exchange(EventLoop& loop)
-    : loop_(loop), timer_(loop.timers(),
-                          [](void* self) {
-                            auto* exchange = static_cast<Exchange*>(self);
-                            exchange->expired_ = true;
-                            exchange->advance();
-                          },
-                          this) {}
+    : loop_(loop),
+      timer_(
+          loop.timers(),
+          [](void* self) {
+            auto* exchange = static_cast<Exchange*>(self);
+            exchange->expired_ = true;
+            exchange->advance();
+          },
+          this) {}
 
 Exchange::~Exchange() = default;
 
 void Exchange::begin(ServerStream& stream, WorkerContext& context) {
   stream_ = &stream;
+  request_ = &stream.request();
   context_ = &context;
   ++context.exchanges;
   context.counters.requests.add();
   context.counters.requests_active.add();
   record_ = {};
   record_.started = clock();
-  route_ = nullptr;
+  clearRoute();
   pool_ = nullptr;
   total_deadline_ = {};
   retries_left_ = 0;
@@ -53,6 +56,7 @@ void Exchange::reset() {
   --context_->exchanges;
   context_->counters.requests_active.subtract();
   stream_ = nullptr;
+  request_ = nullptr;
   context_ = nullptr;
 }
 
@@ -85,14 +89,22 @@ bool Exchange::step() {
   if (expired_) return onDeadline();
   if (stream_->failure() != nullptr && step_ < Step::Reply) return onClientFailure();
   switch (step_) {
-    case Step::Route: return routeRequest();
-    case Step::Filter: return runFilters();
-    case Step::Acquire: return acquire();
-    case Step::Waiting: return false;
-    case Step::Relay: return relay();
-    case Step::Tunnel: return tunnel();
-    case Step::Reply: return sendReply();
-    case Step::Done: return false;
+    case Step::Route:
+      return routeRequest();
+    case Step::Filter:
+      return runFilters();
+    case Step::Acquire:
+      return acquire();
+    case Step::Waiting:
+      return false;
+    case Step::Relay:
+      return relay();
+    case Step::Tunnel:
+      return tunnel();
+    case Step::Reply:
+      return sendReply();
+    case Step::Done:
+      return false;
   }
   return false;
 }
@@ -113,7 +125,8 @@ bool Exchange::routeRequest() {
   const Router& router = *context_->snapshot->router;
   const auto found = router.find(head, path_);
   if (!found) return true;
-  route_ = &config().routes[*found];
+  route_index_ = *found;
+  route_ = &config().routes[route_index_];
   if (route_->redirect) return true;
   pool_ = context_->pools[route_->cluster_index].get();
   retries_left_ = route_->retry.attempts;
@@ -126,14 +139,22 @@ bool Exchange::routeRequest() {
   return true;
 }
 
-void Exchange::forwardTo(size_t cluster) {
+void Exchange::clearRoute() {
   route_ = nullptr;
+  route_index_ = config().routes.size();
+}
+
+void Exchange::forwardTo(size_t cluster) {
+  clearRoute();
   pool_ = context_->pools[cluster].get();
 }
 
 bool Exchange::runFilters() {
-  for (; filter_at_ < context_->filters.size(); ++filter_at_) {
-    Verdict verdict = context_->filters[filter_at_]->onRequest(*this);
+  const std::unique_ptr<Filter>* const filters = context_->filters.data();
+  for (const size_t count = context_->filters.size(); filter_at_ < count; ++filter_at_) {
+    Filter& filter = *filters[filter_at_];
+    if (!filter.concerns(*this)) continue;
+    Verdict verdict = filter.onRequest(*this);
     if (verdict.kind == Verdict::Kind::Wait) return false;
     if (verdict.kind == Verdict::Kind::Reply) return replyWith(std::move(*verdict.reply));
   }
@@ -199,7 +220,8 @@ bool Exchange::relay() {
   return pumpResponse();
 }
 
-// Content is only taken once a connection stands, so that until then any request can be tried again.
+// Content is only taken once a connection stands, so that until then any request can be tried
+// again.
 void Exchange::pumpRequest() {
   ClientStream& upstream = *lease_.stream;
   if (request_done_) return;
@@ -290,8 +312,10 @@ bool Exchange::takeFinalHead() {
 // What every final head goes through, ours or the application's.
 void Exchange::prepareHead(ResponseHead& head) {
   record_.status = head.status;
-  const auto& filters = context_->filters;
-  for (size_t i = filters.size(); i-- > 0;) filters[i]->onResponse(*this, head);
+  const auto inReverse = [&](const auto& filters) {
+    for (size_t i = filters.size(); i-- > 0;) filters[i]->onResponse(*this, head);
+  };
+  filter_state_ != nullptr ? inReverse(context_->filters) : inReverse(context_->response_filters);
   head.fields.removeAll(HeaderId::FlamegatePrivate);
   if (!head.fields.has(HeaderId::Date)) {
     head.fields.add("Date", context_->date.text(unixMillis() / 1000), HeaderId::Date);
@@ -339,7 +363,8 @@ size_t Exchange::passContent(std::string_view content) {
 // Gives the client what the transform made; false while some is left.
 bool Exchange::flushTransformed() {
   if (transformed_.empty()) return true;
-  transformed_sent_ += stream_->sendContent(std::string_view(transformed_).substr(transformed_sent_));
+  transformed_sent_ +=
+      stream_->sendContent(std::string_view(transformed_).substr(transformed_sent_));
   if (transformed_sent_ < transformed_.size()) return false;
   transformed_.clear();
   transformed_sent_ = 0;
@@ -391,12 +416,15 @@ bool Exchange::pumpTunnel(bool to_client) {
 bool Exchange::mayRetry(const Error& error) const {
   if (retries_left_ == 0 || content_sent_ || head_sent_) return false;
   const config::Retry& policy = route_->retry;
-  const bool repeatable = isIdempotent(stream_->request().method) || policy.unsafe;
+  const bool repeatable = isIdempotent(request().method) || policy.unsafe;
   switch (error.retry) {
-    case Retry::Yes: return policy.on.connect;
+    case Retry::Yes:
+      return policy.on.connect;
     // A kept connection was most likely being closed at that moment (RFC 9112 §9.3.1).
-    case Retry::IfUnanswered: return repeatable && (lease_.stream->reused() || policy.on.reset);
-    case Retry::No: return false;
+    case Retry::IfUnanswered:
+      return repeatable && (lease_.stream->reused() || policy.on.reset);
+    case Retry::No:
+      return false;
   }
   return false;
 }
@@ -482,8 +510,7 @@ bool Exchange::sendReply() {
     if (!reply.body.empty()) head.fields.add("Content-Type", reply.content_type);
     char digits[20];
     const char* end = writeDecimal(digits, reply.body.size());
-    head.fields.add("Content-Length",
-                    arena().copy({digits, static_cast<size_t>(end - digits)}),
+    head.fields.add("Content-Length", arena().copy({digits, static_cast<size_t>(end - digits)}),
                     HeaderId::ContentLength);
     head.framing = reply.body.empty() ? Framing::None : Framing::Length;
     head.content_length = reply.body.size();
@@ -525,7 +552,9 @@ void Exchange::finish() {
   record_.ended = clock();
   record_.response_bytes = stream_->bytesSent();
   context_->counters.responses[record_.status / 100 % 6].add();
-  for (const auto& filter : context_->filters) filter->onDone(*this);
+  if (filter_state_ != nullptr) {
+    for (const auto& filter : context_->filters) filter->onDone(*this);
+  }
   if (context_->access_log != nullptr) context_->access_log->log(*this);
   if (transform_ != nullptr) transform_.reset();
   if (reply_ != nullptr) reply_.reset();

@@ -11,10 +11,10 @@
 
 namespace flamegate::proxy {
 
-// A step machine. Events only lead to advance(), which does whatever can be done now: route, filter,
-// acquire, relay, or reply; each step is one function.
-// Owner: a worker's pool; lent to a session from beginHandler() to endHandler(). Thread: the loop's.
-// Ends: reset() when the stream is over; then it is used again.
+// A step machine. Events only lead to advance(), which does whatever can be done now: route,
+// filter, acquire, relay, or reply; each step is one function. Owner: a worker's pool; lent to a
+// session from beginHandler() to endHandler(). Thread: the loop's. Ends: reset() when the stream is
+// over; then it is used again.
 class Exchange final : public StreamHandler, private ClientStreamEvents, private UpstreamWaiter {
  public:
   explicit Exchange(EventLoop& loop);
@@ -28,7 +28,8 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   // ---- For filters ----
   ServerStream& stream() { return *stream_; }
   const ServerStream& stream() const { return *stream_; }
-  RequestHead& request() { return stream_->request(); }
+  RequestHead& request() { return *request_; }
+  const RequestHead& request() const { return *request_; }
   const Peer& peer() const { return stream_->peer(); }
   Arena& arena() { return stream_->arena(); }
   WorkerContext& context() { return *context_; }
@@ -37,10 +38,12 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   std::string_view path() const { return path_; }
   // Null when no route matched, or a filter took the request elsewhere.
   const config::Route* route() const { return route_; }
+  // Its place in the configuration; the number of routes when there is none.
+  size_t routeIndex() const { return route_index_; }
   AccessRecord& record() { return record_; }
   const AccessRecord& record() const { return record_; }
   // The method and target as the client sent them, for logs.
-  std::string_view originalMethod() const { return stream_->request().method_text; }
+  std::string_view originalMethod() const { return request_->method_text; }
   std::string_view originalTarget() const { return original_target_; }
   // Sends the request to this cluster, whatever the route says.
   void forwardTo(size_t cluster);
@@ -69,6 +72,7 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   void advance();
   bool step();
   bool routeRequest();
+  void clearRoute();
   bool runFilters();
   bool acquire();
   bool relay();
@@ -103,8 +107,10 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
 
   EventLoop& loop_;
   ServerStream* stream_ = nullptr;
+  RequestHead* request_ = nullptr;  // the stream's
   WorkerContext* context_ = nullptr;
   const config::Route* route_ = nullptr;
+  size_t route_index_ = 0;
   UpstreamPool* pool_ = nullptr;
   UpstreamLease lease_;
   std::unique_ptr<LocalReply> reply_;
@@ -116,9 +122,9 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   TimePoint total_deadline_;
   std::string_view path_;
   std::string_view original_target_;
-  std::string normal_path_;     // when path_ is not the target's own
-  std::string rewritten_;       // when the route rewrote the target
-  std::string transformed_;     // what the transform gave and the client has not taken
+  std::string normal_path_;  // when path_ is not the target's own
+  std::string rewritten_;    // when the route rewrote the target
+  std::string transformed_;  // what the transform gave and the client has not taken
   size_t transformed_sent_ = 0;
   size_t filter_at_ = 0;
   uint32_t retries_left_ = 0;
@@ -127,7 +133,7 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   bool expired_ = false;
   bool fresh_needed_ = false;
   bool other_endpoint_ = false;
-  bool content_sent_ = false;   // some of the request's content was consumed
+  bool content_sent_ = false;  // some of the request's content was consumed
   bool request_done_ = false;
   bool head_sent_ = false;
   bool transform_ended_ = false;

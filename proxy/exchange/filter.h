@@ -54,12 +54,18 @@ class FilterState {
 class Filter {
  public:
   virtual ~Filter() = default;
+  // Whether onRequest() has anything to do; asked first, as that costs less than a verdict.
+  virtual bool concerns(Exchange&) const { return true; }
   // Once, or again after Wait: the head is complete and the route known. May edit the head.
   virtual Verdict onRequest(Exchange&) { return {}; }
-  // Before the head is given to a connection, once an attempt: the endpoint is known. Only for exchanges
-  // with a filter state.
+
+  // The rest is called for exchanges with a filter state; onResponse() for all, if the filter says
+  // so.
+  virtual bool seesEveryResponse() const { return false; }
+  // Before the head is given to a connection, once an attempt: the endpoint is known.
   virtual void onAttempt(Exchange&) {}
-  // Once for an answer of the application or of the proxy, before its head is sent. In reverse order.
+  // Once for an answer of the application or of the proxy, before its head is sent. In reverse
+  // order.
   virtual void onResponse(Exchange&, ResponseHead&) {}
   // Once, last, whatever the outcome.
   virtual void onDone(Exchange&) {}

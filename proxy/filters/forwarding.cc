@@ -1,10 +1,10 @@
 #include "proxy/filters/forwarding.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <iterator>
 #include <string>
+
+#include <arpa/inet.h>
 
 #include "proxy/base/strings.h"
 #include "proxy/exchange/exchange.h"
@@ -29,8 +29,7 @@ std::string_view joinedValues(Exchange& exchange, HeaderId id) {
   std::string_view joined;
   for (const Field& field : exchange.request().fields) {
     if (field.id() != id || field.removed()) continue;
-    joined = joined.empty() ? field.value()
-                            : exchange.arena().join({joined, ", ", field.value()});
+    joined = joined.empty() ? field.value() : exchange.arena().join({joined, ", ", field.value()});
   }
   return joined;
 }
@@ -91,8 +90,9 @@ class ForwardingFilter final : public Filter {
   }
 
   static void removeClaims(FieldList& fields) {
-    for (HeaderId id : {HeaderId::XForwardedFor, HeaderId::XForwardedProto, HeaderId::XForwardedHost,
-                        HeaderId::XForwardedPort, HeaderId::XRealIp, HeaderId::Forwarded}) {
+    for (HeaderId id :
+         {HeaderId::XForwardedFor, HeaderId::XForwardedProto, HeaderId::XForwardedHost,
+          HeaderId::XForwardedPort, HeaderId::XRealIp, HeaderId::Forwarded}) {
       fields.removeAll(id);
     }
   }
@@ -134,12 +134,14 @@ class ForwardingFilter final : public Filter {
 
 class HeaderEditsFilter final : public Filter {
  public:
+  bool concerns(Exchange& exchange) const override {
+    return exchange.route() != nullptr && !exchange.route()->request_headers.empty();
+  }
   Verdict onRequest(Exchange& exchange) override {
-    if (exchange.route() != nullptr && !exchange.route()->request_headers.empty()) {
-      apply(exchange.route()->request_headers, exchange.request().fields);
-    }
+    apply(exchange.route()->request_headers, exchange.request().fields);
     return {};
   }
+  bool seesEveryResponse() const override { return true; }
   void onResponse(Exchange& exchange, ResponseHead& head) override {
     if (exchange.route() != nullptr && !exchange.route()->response_headers.empty()) {
       apply(exchange.route()->response_headers, head.fields);

@@ -59,9 +59,12 @@ class BadgeBody final : public BodyTransform {
 
 CspMode cspModeOf(config::CspMode mode) {
   switch (mode) {
-    case config::CspMode::Reuse: return CspMode::Reuse;
-    case config::CspMode::Amend: return CspMode::Amend;
-    case config::CspMode::Off: return CspMode::Off;
+    case config::CspMode::Reuse:
+      return CspMode::Reuse;
+    case config::CspMode::Amend:
+      return CspMode::Amend;
+    case config::CspMode::Off:
+      return CspMode::Off;
   }
   return CspMode::Off;
 }
@@ -69,13 +72,27 @@ CspMode cspModeOf(config::CspMode mode) {
 class ProfilingFilter final : public Filter {
  public:
   ProfilingFilter(const ProfilingSetup& setup, ProfilingRuntime& runtime)
-      : setup_(setup), runtime_(runtime) {}
+      : setup_(setup), runtime_(runtime), prefix_(setup.prefix()) {}
 
-  Verdict onRequest(Exchange& exchange) override {
-    if (exchange.filterState() != nullptr) return goOn(exchange, stateOf(exchange));
+  // All that most requests meet of the profiler; a guard counts its instructions.
+  bool concerns(Exchange& exchange) const override {
     const ProfilingSetup::Policy& policy = policyOf(exchange);
-    if (!policy.config.enabled) return {};
-    if (!policy.scanner.mayBeMarked(exchange.request()) && !underPrefix(exchange)) return {};
+    if (!policy.enabled) return false;
+    if (exchange.filterState() != nullptr || mayBeUnderPrefix(exchange.path())) {
+      return isSpecial(exchange, policy);
+    }
+    return policy.scanner.mayBeMarked(exchange.request());
+  }
+  Verdict onRequest(Exchange& exchange) override {
+    return exchange.filterState() == nullptr ? begin(exchange) : goOn(exchange, stateOf(exchange));
+  }
+  void onAttempt(Exchange& exchange) override;
+  void onResponse(Exchange& exchange, ResponseHead& head) override;
+  void onDone(Exchange& exchange) override;
+
+ private:
+  Verdict begin(Exchange& exchange) {
+    const ProfilingSetup::Policy& policy = policyOf(exchange);
     auto state = std::make_unique<ProfiledRequest>(policy);
     ProfiledRequest& request = *state;
     exchange.filterState() = std::move(state);
@@ -84,19 +101,19 @@ class ProfilingFilter final : public Filter {
     return goOn(exchange, request);
   }
 
-  void onAttempt(Exchange& exchange) override;
-  void onResponse(Exchange& exchange, ResponseHead& head) override;
-  void onDone(Exchange& exchange) override;
-
- private:
   const ProfilingSetup::Policy& policyOf(const Exchange& exchange) const {
-    const config::Route* route = exchange.route();
-    if (route == nullptr) return setup_.generalPolicy();
-    return setup_.policyOfRoute(static_cast<size_t>(route - exchange.config().routes.data()));
+    return setup_.policyOf(exchange.routeIndex());
   }
-  bool underPrefix(const Exchange& exchange) const {
-    const std::string_view path = exchange.path();
-    return isUnder(path, exchange.config().profiling.prefix) || path == kRackViewerPath;
+  // Nearly every other path differs already in the byte after its slash.
+  bool mayBeUnderPrefix(std::string_view path) const {
+    return path.size() >= 2 && (path[1] == prefix_[1] || path[1] == kRackViewerPath[1]);
+  }
+  bool underPrefix(std::string_view path) const {
+    return isUnder(path, prefix_) || path == kRackViewerPath;
+  }
+  [[gnu::noinline]] bool isSpecial(Exchange& exchange, const ProfilingSetup::Policy& policy) const {
+    return exchange.filterState() != nullptr || underPrefix(exchange.path()) ||
+           policy.scanner.mayBeMarked(exchange.request());
   }
 
   Verdict goOn(Exchange& exchange, ProfiledRequest& request);
@@ -113,16 +130,21 @@ class ProfilingFilter final : public Filter {
 
   const ProfilingSetup& setup_;
   ProfilingRuntime& runtime_;
+  const std::string_view prefix_;  // at least a slash and a byte
 };
 
 // ---- Requests -----------------------------------------------------------------------------------
 
 Verdict ProfilingFilter::goOn(Exchange& exchange, ProfiledRequest& request) {
   switch (request.stage) {
-    case Stage::Judge: return judge(exchange, request);
-    case Stage::AwaitPassword: return Verdict::wait();
-    case Stage::ReadSessionBody: return serveSession(exchange, request, setup_, runtime_);
-    case Stage::Forward: return {};
+    case Stage::Judge:
+      return judge(exchange, request);
+    case Stage::AwaitPassword:
+      return Verdict::wait();
+    case Stage::ReadSessionBody:
+      return serveSession(exchange, request, setup_, runtime_);
+    case Stage::Forward:
+      return {};
   }
   return {};
 }
@@ -151,7 +173,8 @@ Verdict ProfilingFilter::judge(Exchange& exchange, ProfiledRequest& request) {
     facts.token = {token.check.claims.allow, token.check.claims.holder};
   } else if (session.grant && session.grant->expires_at_s > now_s &&
              runtime_.revocations.allows(session.grant->jti) &&
-             (session.grant->host.empty() || equalIgnoreCase(session.grant->host, head.authority))) {
+             (session.grant->host.empty() ||
+              equalIgnoreCase(session.grant->host, head.authority))) {
     facts.token = {session.grant->rights, session.grant->holder};
   }
   AccessResult access = request.policy.access.evaluate(facts, runtime_.passwords);
@@ -166,8 +189,8 @@ Verdict ProfilingFilter::judge(Exchange& exchange, ProfiledRequest& request) {
                               setup_.knownHosts().contains(head.authority));
 
   const SessionState session_state = session.state;
-  Decision decision = decide(marks, request.rights, session_state,
-                             request.policy.config.trigger.strip);
+  Decision decision =
+      decide(marks, request.rights, session_state, request.policy.config.trigger.strip);
   const auto cleaned = cleanTarget(head.target, decision, request.policy.config.trigger, keys);
   if (cleaned) setTarget(exchange, *cleaned);
   if (token_good && token.in_query && isNavigation(head)) {
@@ -180,7 +203,7 @@ Verdict ProfilingFilter::judge(Exchange& exchange, ProfiledRequest& request) {
                     {"Cache-Control", "no-store"},
                     {"Referrer-Policy", "no-referrer"}}});
   }
-  if (underPrefix(exchange)) return servePrefix(exchange, request);
+  if (underPrefix(exchange.path())) return servePrefix(exchange, request);
 
   removeTokenFields(head.fields, keys);
   cutSessionCookies(head.fields, keys, exchange.arena());
@@ -251,9 +274,9 @@ void ProfilingFilter::admit(Exchange& exchange, ProfiledRequest& request, const 
   const config::ProfilingPolicy& policy = request.policy.config;
   const config::Route& route = *exchange.route();
   const CaptureOptions options = effectiveOptions(policy.defaults, decision.options);
-  const std::string label =
-      !route.name.empty() ? route.name
-                          : std::string(exchange.originalMethod()) + " " + std::string(exchange.path());
+  const std::string label = !route.name.empty() ? route.name
+                                                : std::string(exchange.originalMethod()) + " " +
+                                                      std::string(exchange.path());
   auto admitted = Admission::admit(runtime_.admissions.open(route.cluster), label, policy.limits,
                                    std::chrono::milliseconds(options.max_ms), now);
   if (admitted.refusal) {
@@ -400,9 +423,8 @@ void ProfilingFilter::inject(Exchange& exchange, ProfiledRequest& request, Respo
     tag.pageview = request.pageview;
     tag.profile_id = request.pageview;
   }
-  request.injection.emplace(Injection::plan(exchange.request(), head,
-                                            {policy.body_bytes_max, cspModeOf(policy.csp)}, tag,
-                                            nonce));
+  request.injection.emplace(Injection::plan(
+      exchange.request(), head, {policy.body_bytes_max, cspModeOf(policy.csp)}, tag, nonce));
   if (request.injection->outcome() != InjectOutcome::Pending) return;
   if (!request.injection->headOnly()) {
     exchange.setTransform(std::make_unique<BadgeBody>(request.injection->takeTransform()));

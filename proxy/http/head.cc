@@ -1,5 +1,7 @@
 #include "proxy/http/head.h"
 
+#include <algorithm>
+
 #include "proxy/base/strings.h"
 
 namespace flamegate::proxy {
@@ -12,15 +14,20 @@ const Field* FieldList::find(std::string_view name) const {
 }
 
 std::optional<std::string_view> FieldList::findSingle(HeaderId id) const {
-  if (!has(id)) return std::nullopt;
   const Field* found = nullptr;
-  for (const Field& field : *this) {
-    if (field.id_ != id || field.removed_) continue;
+  for (const Field* field = first(id); field != nullptr; field = next(*field)) {
+    if (field->removed_) continue;
     if (found != nullptr) return std::nullopt;
-    found = &field;
+    found = field;
   }
   if (found == nullptr) return std::nullopt;
   return found->value();
+}
+
+const Field* FieldList::findAfter(const Field& field) const {
+  const auto same_id = [&](const Field& other) { return other.id_ == field.id_; };
+  const Field* found = std::find_if(&field + 1, end(), same_id);
+  return found == end() ? nullptr : found;
 }
 
 bool FieldList::add(std::string_view name, std::string_view value) {
@@ -34,11 +41,10 @@ bool FieldList::add(std::string_view name, std::string_view value, HeaderId id) 
 }
 
 size_t FieldList::removeAll(HeaderId id) {
-  if (!has(id)) return 0;
   size_t count = 0;
-  for (size_t i = 0; i < size_; ++i) {
-    if (fields_[i].id_ != id || fields_[i].removed_) continue;
-    fields_[i].removed_ = true;
+  for (const Field* field = first(id); field != nullptr; field = next(*field)) {
+    if (field->removed_) continue;
+    remove(static_cast<size_t>(field - begin()));
     ++count;
   }
   return count;

@@ -47,15 +47,25 @@ class FieldList {
   const Field* end() const { return fields_.data() + size_; }
 
   // Whether a field of this id was ever in the list (it may have been removed since).
-  bool has(HeaderId id) const { return (present_[index(id) / 64] >> (index(id) % 64)) & 1U; }
+  bool has(HeaderId id) const { return present_.has(id); }
+  bool hasAny(HeaderIdSet ids) const { return present_.hasAny(ids); }
+
+  // Whether there was ever more than one field of one of these.
+  bool repeatsAny(HeaderIdSet ids) const { return repeated_.hasAny(ids); }
 
   // The first unremoved field with this id; null if there is none.
   const Field* find(HeaderId id) const {
-    if (!has(id)) return nullptr;
-    for (const Field& field : *this) {
-      if (field.id_ == id && !field.removed_) return &field;
+    for (const Field* field = first(id); field != nullptr; field = next(*field)) {
+      if (!field->removed_) return field;
     }
     return nullptr;
+  }
+  // All fields with this id in their order, removed ones, too; null after the last.
+  const Field* first(HeaderId id) const {
+    return has(id) ? &fields_[first_[static_cast<size_t>(id)]] : nullptr;
+  }
+  const Field* next(const Field& field) const {
+    return repeated_.has(field.id_) ? findAfter(field) : nullptr;
   }
   // The first unremoved field with this name, compared without case. For names without an id.
   const Field* find(std::string_view name) const;
@@ -66,11 +76,13 @@ class FieldList {
   void clear() {
     size_ = 0;
     present_ = {};
+    repeated_ = {};
   }
 
   // A parsed line. `line` holds name, colon, value and CRLF.
   void addParsed(std::string_view line, size_t name_size, std::string_view value, HeaderId id) {
     DCHECK(!full());
+    note(id);
     Field& field = fields_[size_++];
     field.line_ = line.data();
     field.value_ = value.data();
@@ -79,7 +91,6 @@ class FieldList {
     field.name_size_ = static_cast<uint16_t>(name_size);
     field.id_ = id;
     field.removed_ = false;
-    note(id);
   }
 
   // A field of our own; the views must outlive the message. False when the list is full.
@@ -93,11 +104,22 @@ class FieldList {
   void setValue(size_t at, std::string_view value);
 
  private:
-  static constexpr size_t index(HeaderId id) { return static_cast<size_t>(id); }
-  void note(HeaderId id) { present_[index(id) / 64] |= uint64_t{1} << (index(id) % 64); }
+  // Before the field is at its place.
+  void note(HeaderId id) {
+    if (present_.has(id)) {
+      repeated_.add(id);
+    } else {
+      present_.add(id);
+      first_[static_cast<size_t>(id)] = static_cast<uint8_t>(size_);
+    }
+  }
+  const Field* findAfter(const Field& field) const;
 
+  static_assert(kFieldsMax <= 256);
   size_t size_ = 0;
-  std::array<uint64_t, 2> present_{};
+  HeaderIdSet present_;
+  HeaderIdSet repeated_;
+  std::array<uint8_t, static_cast<size_t>(HeaderId::Count)> first_;  // of those in present_
   std::array<Field, kFieldsMax> fields_;  // only the first size_ are ever read
 };
 
@@ -122,11 +144,11 @@ struct RequestHead {
   bool http2 = false;             // it came by HTTP/2
   bool absolute_form = false;     // the target came as scheme://authority/path
   std::string_view method_text;
-  // As forwarded: origin form, `*`, or authority for CONNECT. One that begins with `?` came in absolute
-  // form without a path and is written with the slash that it stands for.
+  // As forwarded: origin form, `*`, or authority for CONNECT. One that begins with `?` came in
+  // absolute form without a path and is written with the slash that it stands for.
   std::string_view target;
-  std::string_view authority;  // Host, or the authority of an absolute-form target
-  std::string_view upgrade;    // the Upgrade value when Connection names it; else empty
+  std::string_view authority;   // Host, or the authority of an absolute-form target
+  std::string_view upgrade;     // the Upgrade value when Connection names it; else empty
   uint64_t content_length = 0;  // with Framing::Length
   FieldList fields;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 namespace flamegate::proxy {
@@ -37,48 +38,60 @@ enum class HeaderId : uint8_t {
   AccessControlRequestMethod,
   Authorization,
   Cookie,
-  HxRequest,
+  FragmentRequest,  // of scripts that replace a part of a page: HX-Request, Turbo-Frame, X-PJAX …
   Origin,
   Referer,
   SecFetchDest,
   SecFetchMode,
   SecFetchSite,
-  TurboFrame,
   UserAgent,
-  XInertia,
-  XPjax,
   XRackMiniProfiler,
   XRequestedWith,
-  XTurboRequestId,
-  XUpVersion,
+  // Any name that begins with `flamegate-` once `_` is read as `-` (agent protocol 1, rule 1)
+  FlamegatePrivate,
   // Response fields that the profile headers and the badge touch
   AcceptRanges,
   AccessControlAllowOrigin,
   AccessControlExposeHeaders,
   CacheControl,
   CdnCacheControl,
-  ContentDigest,
+  BodyDigest,  // Content-Digest and Repr-Digest (RFC 9530), Digest (RFC 3230)
   ContentDisposition,
   ContentEncoding,
   ContentSecurityPolicy,
   ContentType,
   Date,
-  Digest,
   Etag,
   Expires,
   LastModified,
   Location,
   Pragma,
-  ReprDigest,
   SetCookie,
   Signature,
   SurrogateControl,
   Vary,
   XMiniProfilerFlamegraphPath,
   XMiniProfilerIds,
-  // Any name that begins with `flamegate-` once `_` is read as `-` (agent protocol 1, rule 1)
-  FlamegatePrivate,
   Count,
+};
+
+// Some of the ids.
+class HeaderIdSet {
+ public:
+  constexpr HeaderIdSet() = default;
+  constexpr HeaderIdSet(std::initializer_list<HeaderId> ids) {
+    for (HeaderId id : ids) add(id);
+  }
+
+  constexpr void add(HeaderId id) { bits_ |= bit(id); }
+  constexpr bool has(HeaderId id) const { return (bits_ & bit(id)) != 0; }
+  constexpr bool hasAny(HeaderIdSet of) const { return (bits_ & of.bits_) != 0; }
+
+ private:
+  static constexpr uint64_t bit(HeaderId id) { return uint64_t{1} << static_cast<unsigned>(id); }
+
+  static_assert(static_cast<unsigned>(HeaderId::Count) <= 64);
+  uint64_t bits_ = 0;
 };
 
 // The id of a field name, compared without case. Bounded by the longest known name.

@@ -1,12 +1,13 @@
 #include "proxy/profiling/mark_scanner.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "proxy/base/strings.h"
 #include "proxy/profiling/query.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
+#ifdef __x86_64__
+#include <immintrin.h>
 #endif
 
 namespace flamegate::proxy {
@@ -15,63 +16,10 @@ namespace {
 constexpr uint8_t kTriggerBit = 1;
 constexpr uint8_t kTokenBit = 2;
 
-#ifdef __SSE2__
-__m128i load(const char* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
-
-// Wherever `flameg` begins, its bytes 4 and 5 (`eg`) or 3 and 4 (`me`) fill a 16-bit lane. These
-// two differ in two bits only, so that one comparison without those bits finds both.
-__m128i flamegLanes(const char* at) {
-  const __m128i common_bits = _mm_set1_epi16(static_cast<short>(0xfdf7));
-  const __m128i common = _mm_set1_epi16(0x6565);
-  return _mm_cmpeq_epi16(_mm_and_si128(load(at), common_bits), common);
-}
-
-bool any(__m128i lanes) { return _mm_movemask_epi8(lanes) != 0; }
-
-// What one block of 16 bytes says against a text. `escapes`: a percent sign counts, too.
-template <bool escapes>
-__m128i suspicion(const char* at) {
-  if constexpr (!escapes) return flamegLanes(at);
-  return _mm_or_si128(flamegLanes(at), _mm_cmpeq_epi8(load(at), _mm_set1_epi8('%')));
-}
-
-// For 16 bytes and more. The last block may overlap the one before it; `flameg` lies in whole lanes
-// of one of the two whatever the parity of the overlap.
-template <bool escapes>
-bool isSuspicious(std::string_view text) {
-  const char* at = text.data();
-  const char* const last = at + text.size() - 16;
-  for (; last - at >= 48; at += 64) {
-    const __m128i found =
-        _mm_or_si128(_mm_or_si128(suspicion<escapes>(at), suspicion<escapes>(at + 16)),
-                     _mm_or_si128(suspicion<escapes>(at + 32), suspicion<escapes>(at + 48)));
-    if (any(found)) return true;
-  }
-  __m128i found = suspicion<escapes>(last);
-  for (; at < last; at += 16) found = _mm_or_si128(found, suspicion<escapes>(at));
-  return any(found);
-}
-#else
-template <bool escapes>
-bool isSuspicious(std::string_view) {
-  return true;
-}
-#endif
-
-// Our cookies' names and the trigger's value go on from these letters.
-constexpr std::string_view kNeedle = "flameg";
-
-bool mayHoldCookie(std::string_view cookies) {
-  if (cookies.size() >= 16 && !isSuspicious<false>(cookies)) return false;
-  return cookies.find(kNeedle) != std::string_view::npos;
-}
-
-// With an escape inside, a value can spell the letters without holding them.
-bool mayHoldValue(std::string_view url) {
-  if (url.size() < 16) return false;  // shorter than a scheme and the trigger pair
-  if (!isSuspicious<true>(url)) return false;
-  return url.find(kNeedle) != std::string_view::npos || url.find('%') != std::string_view::npos;
-}
+// Where a mark can be, beside the target.
+constexpr HeaderIdSet kUsualBearers{HeaderId::Cookie, HeaderId::Referer};
+constexpr HeaderIdSet kRareBearers{HeaderId::Authorization, HeaderId::FlamegatePrivate,
+                                   HeaderId::XRackMiniProfiler};
 
 bool mayBearToken(std::string_view authorization) {
   constexpr std::string_view kScheme = "bearer ";
@@ -79,14 +27,109 @@ bool mayBearToken(std::string_view authorization) {
          authorization.find("fg1.", kScheme.size()) != std::string_view::npos;
 }
 
-// The fields that the scan has to read.
-constexpr bool isRead(HeaderId id) {
-  constexpr auto bit = [](HeaderId of) { return uint64_t{1} << static_cast<unsigned>(of); };
-  constexpr uint64_t kRead =
-      bit(HeaderId::Authorization) | bit(HeaderId::Cookie) | bit(HeaderId::Referer);
-  static_assert(static_cast<unsigned>(HeaderId::Referer) < 64);
-  const auto index = static_cast<unsigned>(id);
-  return index < 64 && ((kRead >> index) & 1U) != 0;
+// ---- The first look -----------------------------------------------------------------------------
+
+#ifdef __x86_64__
+// For functions that only run where the processor has AVX2. Those cannot return blocks to others.
+#define FLAMEGATE_AVX2 __attribute__((target("avx2")))
+#define FLAMEGATE_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
+
+FLAMEGATE_AVX2_INLINE void noteEqual(const char* at, const RepeatedByte& byte, __m128i& equal) {
+  equal = _mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)),
+                         *reinterpret_cast<const __m128i*>(byte.bytes.data()));
+}
+
+FLAMEGATE_AVX2_INLINE void noteEqual(const char* at, const RepeatedByte& byte, __m256i& equal) {
+  equal = _mm256_cmpeq_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)),
+                            *reinterpret_cast<const __m256i*>(byte.bytes.data()));
+}
+
+// The last byte of a pair's name with its equals sign, or an escape, which can stand for any byte.
+struct NameEnds {
+  static constexpr size_t kShortest = 3;  // `?p=`
+  const SoughtBytes& sought;
+
+  template <typename Block>
+  FLAMEGATE_AVX2_INLINE void note(const char* at, Block& found) const {
+    Block end, other_end, equals, escape;
+    noteEqual(at, sought.trigger_end, end);
+    noteEqual(at, sought.token_end, other_end);
+    noteEqual(at + 1, sought.equals, equals);
+    noteEqual(at, sought.percent, escape);
+    found |= ((end | other_end) & equals) | escape;
+  }
+};
+
+// The needle's first two letters, or with `escapes` an escape.
+template <bool escapes>
+struct NeedleBegins {
+  static constexpr size_t kShortest = 9;  // `flamegate`
+  const SoughtBytes& sought;
+
+  template <typename Block>
+  FLAMEGATE_AVX2_INLINE void note(const char* at, Block& found) const {
+    Block first, second;
+    noteEqual(at, sought.needle_first, first);
+    noteEqual(at + 1, sought.needle_second, second);
+    found |= first & second;
+    if constexpr (escapes) {
+      noteEqual(at, sought.percent, first);
+      found |= first;
+    }
+  }
+};
+
+// Notes what every place of a text says; the last block overlaps the one before it. At least as
+// long as a block and a byte.
+template <typename Block, typename What>
+FLAMEGATE_AVX2_INLINE void noteBlocks(std::string_view text, const What& what, Block& found) {
+  const char* const last = text.data() + text.size() - sizeof(Block) - 1;
+  what.note(last, found);
+  for (const char* at = text.data(); at < last; at += sizeof(Block)) what.note(at, found);
+}
+
+// What the first look has found.
+struct Suspicion {
+  __m256i wide;
+  __m128i narrow;
+
+  FLAMEGATE_AVX2_INLINE Suspicion() : wide(_mm256_setzero_si256()), narrow(_mm_setzero_si128()) {}
+
+  template <typename What>
+  FLAMEGATE_AVX2_INLINE void note(std::string_view text, const What& what) {
+    if (text.size() > sizeof wide) {
+      noteBlocks(text, what, wide);
+    } else if (text.size() > sizeof narrow) {
+      noteBlocks(text, what, narrow);
+    } else if (text.size() >= What::kShortest) {
+      narrow = _mm_set1_epi8(1);  // too short for blocks, and long enough for what is looked for
+    }
+  }
+  FLAMEGATE_AVX2_INLINE bool any() const {
+    const __m256i all = _mm256_or_si256(wide, _mm256_castsi128_si256(narrow));
+    return _mm256_testz_si256(all, all) == 0;
+  }
+};
+
+#endif
+
+// ---- The second look ----------------------------------------------------------------------------
+
+bool mayHoldCookie(std::string_view cookies) {
+  return cookies.find(kMarkNeedle) != std::string_view::npos;
+}
+
+// With an escape inside, a value can spell the letters without holding them.
+bool mayHoldValue(std::string_view url) {
+  return url.find(kMarkNeedle) != std::string_view::npos || url.find('%') != std::string_view::npos;
+}
+
+template <typename Test>
+bool anyValue(const FieldList& fields, HeaderId id, Test test) {
+  for (const Field* field = fields.first(id); field != nullptr; field = fields.next(*field)) {
+    if (test(field->value())) return true;
+  }
+  return false;
 }
 
 constexpr char hexDigit(unsigned value, char ten) {
@@ -98,13 +141,15 @@ constexpr char hexDigit(unsigned value, char ten) {
 MarkScanner::MarkScanner(const config::Trigger& trigger)
     : referer_(trigger.referer && trigger.query),
       header_(trigger.header),
-      path_segment_(trigger.path_segment) {
+      path_segment_(trigger.path_segment),
+      look_(chooseLook()) {
   if (trigger.query && !trigger.query->empty()) {
     addName(*trigger.query, kTriggerBit);
     // A blank is written as a plus sign.
-    trigger_end_ = trigger.query->back() == ' ' ? '+' : trigger.query->back();
+    sought_.trigger_end = RepeatedByte(trigger.query->back() == ' ' ? '+' : trigger.query->back());
   }
   addName(kTokenPairName, kTokenBit);
+  sought_.token_end = RepeatedByte(kTokenPairName.back());
 }
 
 void MarkScanner::addName(std::string_view name, uint8_t bit) {
@@ -131,31 +176,7 @@ void MarkScanner::addName(std::string_view name, uint8_t bit) {
   }
 }
 
-#ifdef __SSE2__
-// For 16 bytes and more.
-bool MarkScanner::mayEndName(const char* at, const char* end) const {
-  const __m128i equals = _mm_set1_epi8('=');
-  const __m128i percent = _mm_set1_epi8('%');
-  const __m128i trigger_end = _mm_set1_epi8(trigger_end_);
-  const __m128i token_end = _mm_set1_epi8(kTokenPairName.back());
-  __m128i found = _mm_setzero_si128();
-  while (true) {
-    const __m128i bytes = load(at);
-    const __m128i ends =
-        _mm_or_si128(_mm_cmpeq_epi8(bytes, trigger_end), _mm_cmpeq_epi8(bytes, token_end));
-    const __m128i before_equals = _mm_and_si128(ends, _mm_cmpeq_epi8(load(at + 1), equals));
-    found = _mm_or_si128(found, _mm_or_si128(before_equals, _mm_cmpeq_epi8(bytes, percent)));
-    if (at + 17 == end) return any(found);
-    at = at + 33 <= end ? at + 16 : end - 17;
-  }
-}
-#endif
-
 bool MarkScanner::mayHoldPair(std::string_view target) const {
-#ifdef __SSE2__
-  if (target.size() >= 17 && !mayEndName(target.data(), target.data() + target.size()))
-    return false;
-#endif
   const char* const begin = target.data();
   const char* const end = begin + target.size();
   // A pair's `=` has the path's slash and the question mark before it.
@@ -166,21 +187,44 @@ bool MarkScanner::mayHoldPair(std::string_view target) const {
   return false;
 }
 
-bool MarkScanner::mayBeMarked(const RequestHead& head) const {
+#ifdef __x86_64__
+FLAMEGATE_AVX2 bool MarkScanner::lookTwice(const MarkScanner& scanner, const RequestHead& head) {
   const FieldList& fields = head.fields;
-  if (mayHoldPair(head.target) || fields.has(HeaderId::FlamegatePrivate)) return true;
-  if (header_ && fields.has(HeaderId::XRackMiniProfiler)) return true;
-  if (path_segment_ && head.target.find("++profile++") != std::string_view::npos) return true;
-  for (const Field& field : fields) {
-    if (!isRead(field.id())) continue;
-    const std::string_view value = field.value();
-    if (field.id() == HeaderId::Cookie    ? mayHoldCookie(value)
-        : field.id() == HeaderId::Referer ? referer_ && mayHoldValue(value)
-                                          : mayBearToken(value)) {
-      return true;
-    }
+  if (fields.hasAny(kRareBearers) || fields.repeatsAny(kUsualBearers)) {
+    return scanner.looksMarked(head);
   }
-  return false;
+  Suspicion suspicion;
+  suspicion.note(head.target, NameEnds{scanner.sought_});
+  if (const Field* cookie = fields.first(HeaderId::Cookie)) {
+    suspicion.note(cookie->value(), NeedleBegins<false>{scanner.sought_});
+  }
+  if (const Field* referer = fields.first(HeaderId::Referer)) {
+    suspicion.note(referer->value(), NeedleBegins<true>{scanner.sought_});
+  }
+  return suspicion.any() && scanner.looksMarked(head);
+}
+
+MarkScanner::Look MarkScanner::chooseLook() const {
+  const bool can_be_first = __builtin_cpu_supports("avx2") != 0 && !path_segment_;
+  return can_be_first ? lookTwice : lookOnce;
+}
+#else
+MarkScanner::Look MarkScanner::chooseLook() const { return lookOnce; }
+#endif
+
+bool MarkScanner::lookOnce(const MarkScanner& scanner, const RequestHead& head) {
+  return scanner.looksMarked(head);
+}
+
+bool MarkScanner::looksMarked(const RequestHead& head) const {
+  const FieldList& fields = head.fields;
+  return mayHoldPair(head.target) ||
+         (path_segment_ && head.target.find("++profile++") != std::string_view::npos) ||
+         fields.has(HeaderId::FlamegatePrivate) ||
+         (header_ && fields.has(HeaderId::XRackMiniProfiler)) ||
+         anyValue(fields, HeaderId::Cookie, mayHoldCookie) ||
+         (referer_ && anyValue(fields, HeaderId::Referer, mayHoldValue)) ||
+         anyValue(fields, HeaderId::Authorization, mayBearToken);
 }
 
 }  // namespace flamegate::proxy

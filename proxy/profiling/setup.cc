@@ -21,10 +21,11 @@ Result<agent::Ring<Keys>> readRing(const std::string& file,
 
 }  // namespace
 
-ProfilingSetup::ProfilingSetup(const config::Config& config) : known_hosts_(config) {
+ProfilingSetup::ProfilingSetup(const config::Config& config)
+    : known_hosts_(config), prefix_(config.profiling.prefix) {
   const auto add = [&](const config::ProfilingPolicy& policy) {
     policies_.push_back({policy, AccessRules(policy.access, known_hosts_),
-                         MarkScanner(policy.trigger)});
+                         MarkScanner(policy.trigger), policy.enabled});
     enabled_ = enabled_ || policy.enabled;
   };
   policies_.reserve(config.routes.size() + 1);
@@ -45,10 +46,9 @@ Result<> ProfilingSetup::readSecrets(const config::Config& config) {
   if (!sessions) return fail(std::move(sessions.error()));
   session_keys_ = std::make_unique<const agent::SessionKeyRing>(std::move(*sessions));
   for (const config::Cluster& cluster : config.clusters) {
-    auto ring = cluster.secret_file
-                    ? readRing<agent::AgentKeys>(*cluster.secret_file, std::nullopt)
-                    : readRing<agent::AgentKeys>(profiling.secret_file,
-                                                 profiling.previous_secret_file);
+    auto ring = cluster.secret_file ? readRing<agent::AgentKeys>(*cluster.secret_file, std::nullopt)
+                                    : readRing<agent::AgentKeys>(profiling.secret_file,
+                                                                 profiling.previous_secret_file);
     if (!ring) return fail(std::move(ring.error()));
     agent_keys_.push_back(std::move(*ring));
   }

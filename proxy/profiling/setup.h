@@ -22,18 +22,21 @@ class ProfilingSetup {
     const config::ProfilingPolicy& config;
     AccessRules access;
     MarkScanner scanner;
+    bool enabled;
   };
 
   // Reads the secret files and makes those that are absent; blocks on the file system. `config`
   // outlives the setup. Errors: Config with the file's name.
   static Result<std::unique_ptr<ProfilingSetup>> create(const config::Config& config);
 
-  const Policy& policyOfRoute(size_t route) const { return policies_[route]; }
-  const Policy& generalPolicy() const { return policies_.back(); }
+  // `route`: its index; the number of routes for a request without one.
+  const Policy& policyOf(size_t route) const { return policies_[route]; }
   const agent::SessionKeyRing& sessionKeys() const { return *session_keys_; }
   // What the agents behind a cluster share with us.
   const agent::KeyRing& agentKeys(size_t cluster) const { return agent_keys_[cluster]; }
   const KnownHosts& knownHosts() const { return known_hosts_; }
+  // Where the console lives: at least a slash and a byte.
+  const std::string& prefix() const { return prefix_; }
   // Whether any request can concern the profiler.
   bool enabled() const { return enabled_; }
 
@@ -45,6 +48,7 @@ class ProfilingSetup {
   std::vector<Policy> policies_;
   std::unique_ptr<const agent::SessionKeyRing> session_keys_;
   std::vector<agent::KeyRing> agent_keys_;
+  const std::string prefix_;
   bool enabled_ = false;
 };
 

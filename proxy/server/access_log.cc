@@ -1,11 +1,10 @@
 #include "proxy/server/access_log.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include <fcntl.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 
 #include "proxy/base/strings.h"
 
@@ -14,135 +13,31 @@ namespace {
 
 constexpr size_t kFlushBytes = 32 * 1024;
 constexpr Duration kFlushTime = std::chrono::seconds(1);
-constexpr size_t kTextBytesMax = 2048;  // of one client-made string
 
-// The length of the well-formed UTF-8 sequence at the front (RFC 3629 §4), 0 if there is none.
-size_t utf8Length(std::string_view text) {
-  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto continues = [&](size_t i) { return i < text.size() && (at(i) & 0xc0) == 0x80; };
-  const unsigned char lead = at(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead <= 0xdf) return continues(1) ? 2 : 0;
-  if (lead >= 0xe0 && lead <= 0xef) {
-    if (!continues(1) || !continues(2)) return 0;
-    const bool overlong = lead == 0xe0 && at(1) < 0xa0;
-    const bool surrogate = lead == 0xed && at(1) > 0x9f;
-    return overlong || surrogate ? 0 : 3;
-  }
-  if (lead >= 0xf0 && lead <= 0xf4) {
-    if (!continues(1) || !continues(2) || !continues(3)) return 0;
-    const bool overlong = lead == 0xf0 && at(1) < 0x90;
-    const bool beyond = lead == 0xf4 && at(1) > 0x8f;
-    return overlong || beyond ? 0 : 4;
-  }
-  return 0;
-}
-
-// The bytes at the front that are written as they are: printable ASCII but for quote and backslash.
-size_t plainLength(std::string_view text) {
-  const auto plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
-  size_t length = 0;
-  while (length < text.size() && plain(text[length])) ++length;
-  return length;
-}
-
-// Bytes that are not text are written so that they can be recovered.
-void appendEscaped(std::string_view text, const char* byte_format, std::string& out) {
-  text = text.substr(0, kTextBytesMax);
-  for (;;) {
-    const size_t plain = plainLength(text);
-    out.append(text.substr(0, plain));
-    text.remove_prefix(plain);
-    if (text.empty()) return;
-    const char c = text.front();
-    const size_t length = utf8Length(text);
-    if (c == '"' || c == '\\') {
-      out.append({'\\', c});
-      text.remove_prefix(1);
-    } else if (length == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, byte_format, static_cast<unsigned char>(c));
-      out.append(escaped);
-      text.remove_prefix(1);
-    } else {
-      out.append(text.substr(0, length));
-      text.remove_prefix(length);
-    }
-  }
-}
-
-void appendNumber(uint64_t value, std::string& out) {
-  char digits[20];
-  out.append(digits, static_cast<size_t>(writeDecimal(digits, value) - digits));
-}
-
-void appendTime(int64_t unix_ms, std::string& out) {
-  const time_t seconds = unix_ms / 1000;
-  tm utc{};
-  gmtime_r(&seconds, &utc);
-  char text[80];
-  const int size = std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
-                                 utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
-                                 utc.tm_min, utc.tm_sec, static_cast<int>(unix_ms % 1000));
-  out.append(text, static_cast<size_t>(size));
-}
-
-// Writes the pairs of one line in either format.
-class LineWriter {
- public:
-  LineWriter(config::AccessLog::Format format, std::string& out)
-      : json_(format == config::AccessLog::Format::Json), out_(out) {
-    if (json_) out_.push_back('{');
-  }
-  ~LineWriter() { out_.append(json_ ? "}\n" : "\n"); }
-
-  void text(std::string_view key, std::string_view value) {
-    begin(key);
-    out_.push_back('"');
-    appendEscaped(value, json_ ? "\\u%04x" : "\\x%02x", out_);
-    out_.push_back('"');
-  }
-  void textIfAny(std::string_view key, std::string_view value) {
-    if (!value.empty()) text(key, value);
-  }
-  void number(std::string_view key, uint64_t value) {
-    begin(key);
-    appendNumber(value, out_);
-  }
-  void time(std::string_view key, int64_t unix_ms) {
-    begin(key);
-    out_.push_back('"');
-    appendTime(unix_ms, out_);
-    out_.push_back('"');
-  }
-  // Microseconds between two moments; left out when one was not reached.
-  void span(std::string_view key, TimePoint from, TimePoint to) {
-    if (!from.set() || !to.set() || to < from) return;
-    number(key, static_cast<uint64_t>((to - from).count() / 1000));
-  }
-
- private:
-  void begin(std::string_view key) {
-    if (!first_) out_.push_back(json_ ? ',' : ' ');
-    first_ = false;
-    if (json_) {
-      out_.append("\"").append(key).append("\":");
-    } else {
-      out_.append(key).append("=");
-    }
-  }
-
-  const bool json_;
-  bool first_ = true;
-  std::string& out_;
-};
+constexpr LogKey kClient("client");
+constexpr LogKey kMethod("method");
+constexpr LogKey kHost("host");
+constexpr LogKey kPath("path");
+constexpr LogKey kProtocol("protocol");
+constexpr LogKey kStatus("status");
+constexpr LogKey kRequestBytes("request_bytes");
+constexpr LogKey kResponseBytes("response_bytes");
+constexpr LogKey kDurationUs("duration_us");
+constexpr LogKey kQueueUs("queue_us");
+constexpr LogKey kConnectUs("connect_us");
+constexpr LogKey kFirstByteUs("first_byte_us");
+constexpr LogKey kBodyUs("body_us");
+constexpr LogKey kRoute("route");
+constexpr LogKey kUpstream("upstream");
+constexpr LogKey kAttempts("attempts");
+constexpr LogKey kReason("reason");
+constexpr LogKey kProfile("profile");
+constexpr LogKey kUserAgent("user_agent");
+constexpr LogKey kReferer("referer");
 
 std::string_view valueOf(const FieldList& fields, HeaderId id) {
-  if (!fields.has(id)) return {};
-  for (const Field& field : fields) {
-    if (field.id() == id) return field.value();
-  }
-  return {};
+  const Field* field = fields.first(id);
+  return field == nullptr ? std::string_view() : field->value();
 }
 
 // A signed token in a query is a credential: its value never reaches a log.
@@ -157,43 +52,41 @@ std::string_view maskToken(std::string_view target, std::string& memory) {
 }  // namespace
 
 void appendAccessLine(const Exchange& exchange, config::AccessLog::Format format, int64_t unix_ms,
-                      std::string& out) {
+                      LogLines& out) {
   const AccessRecord& record = exchange.record();
   const RequestHead& head = exchange.stream().request();
   const Peer& peer = exchange.stream().peer();
   std::string masked_target;
   std::string masked_referer;
-  LineWriter line(format, out);
-  line.time("time", unix_ms - (record.ended - record.started).count() / 1'000'000);
-  line.text("client", record.client.empty() ? peer.text : record.client);
-  line.text("method", head.method_text);
-  line.textIfAny("host", head.authority);
-  line.text("path", maskToken(exchange.originalTarget(), masked_target));
-  line.text("protocol", head.minor_version == 0 ? "HTTP/1.0" : "HTTP/1.1");
-  line.number("status", record.status);
-  line.number("request_bytes", record.request_bytes);
-  line.number("response_bytes", record.response_bytes);
-  line.span("duration_us", record.started, record.ended);
-  line.span("queue_us", record.started, record.upstream_begun);
-  line.span("connect_us", record.upstream_begun, record.connected);
-  line.span("first_byte_us", record.connected, record.first_byte);
-  line.span("body_us", record.first_byte, record.ended);
-  if (exchange.route() != nullptr) line.textIfAny("route", exchange.route()->name);
-  line.textIfAny("upstream", record.endpoint);
-  if (record.attempts > 1) line.number("attempts", record.attempts);
-  line.textIfAny("reason", record.reason);
-  line.textIfAny("profile", record.profile_id);
-  line.textIfAny("user_agent", valueOf(head.fields, HeaderId::UserAgent));
-  line.textIfAny("referer", maskToken(valueOf(head.fields, HeaderId::Referer), masked_referer));
+  LogLine line(format, unix_ms - (record.ended - record.started).count() / 1'000'000, out);
+  line.text(kClient, record.client.empty() ? peer.text : record.client);
+  line.text(kMethod, head.method_text);
+  line.textIfAny(kHost, head.authority);
+  line.text(kPath, maskToken(exchange.originalTarget(), masked_target));
+  line.text(kProtocol, head.minor_version == 0 ? "HTTP/1.0" : "HTTP/1.1");
+  line.number(kStatus, record.status);
+  line.number(kRequestBytes, record.request_bytes);
+  line.number(kResponseBytes, record.response_bytes);
+  line.span(kDurationUs, record.started, record.ended);
+  line.span(kQueueUs, record.started, record.upstream_begun);
+  line.span(kConnectUs, record.upstream_begun, record.connected);
+  line.span(kFirstByteUs, record.connected, record.first_byte);
+  line.span(kBodyUs, record.first_byte, record.ended);
+  if (exchange.route() != nullptr) line.textIfAny(kRoute, exchange.route()->name);
+  line.textIfAny(kUpstream, record.endpoint);
+  if (record.attempts > 1) line.number(kAttempts, record.attempts);
+  line.textIfAny(kReason, record.reason);
+  line.textIfAny(kProfile, record.profile_id);
+  line.textIfAny(kUserAgent, valueOf(head.fields, HeaderId::UserAgent));
+  line.textIfAny(kReferer, maskToken(valueOf(head.fields, HeaderId::Referer), masked_referer));
 }
 
 void appendRefusedLine(const Peer& peer, uint16_t status, std::string_view reason,
-                       config::AccessLog::Format format, int64_t unix_ms, std::string& out) {
-  LineWriter line(format, out);
-  line.time("time", unix_ms);
-  line.text("client", peer.text);
-  line.number("status", status);
-  line.text("reason", reason);
+                       config::AccessLog::Format format, int64_t unix_ms, LogLines& out) {
+  LogLine line(format, unix_ms, out);
+  line.text(kClient, peer.text);
+  line.number(kStatus, status);
+  line.text(kReason, reason);
 }
 
 Result<std::unique_ptr<AccessLogFile>> AccessLogFile::create(const config::AccessLog& config) {
@@ -228,8 +121,8 @@ AccessLogBuffer::AccessLogBuffer(EventLoop& loop, AccessLogFile& file, WorkerCou
     : loop_(loop),
       file_(file),
       counters_(counters),
-      timer_(loop.timers(), [](void* self) { static_cast<AccessLogBuffer*>(self)->flush(); }, this) {
-}
+      timer_(
+          loop.timers(), [](void* self) { static_cast<AccessLogBuffer*>(self)->flush(); }, this) {}
 
 void AccessLogBuffer::log(const Exchange& exchange) {
   appendAccessLine(exchange, file_.format(), unixMillis(), lines_);
@@ -253,7 +146,7 @@ void AccessLogBuffer::written() {
 void AccessLogBuffer::flush() {
   timer_.disarm();
   if (lines_.empty()) return;
-  if (!file_.write(lines_)) counters_.log_lines_dropped.add(count_);
+  if (!file_.write(lines_.view())) counters_.log_lines_dropped.add(count_);
   lines_.clear();
   count_ = 0;
 }

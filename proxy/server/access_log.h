@@ -2,21 +2,21 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <string_view>
 
 #include "config/schema/config.h"
 #include "proxy/base/fd.h"
 #include "proxy/exchange/exchange.h"
+#include "proxy/server/log_line.h"
 
 namespace flamegate::proxy {
 
-// Appends one exchange as a JSON object or as a text line; both end with a newline and are valid
-// UTF-8 whatever bytes a client sent: others are written as \u00XX (JSON) or \xXX (text).
+// Appends one exchange as a JSON object or as a text line. `unix_ms`: when it ended.
 void appendAccessLine(const Exchange& exchange, config::AccessLog::Format format, int64_t unix_ms,
-                      std::string& out);
+                      LogLines& out);
 // A request that the session refused before it had a head.
 void appendRefusedLine(const Peer& peer, uint16_t status, std::string_view reason,
-                       config::AccessLog::Format format, int64_t unix_ms, std::string& out);
+                       config::AccessLog::Format format, int64_t unix_ms, LogLines& out);
 
 // The file or stream that workers append to; whole lines by one write each time (O_APPEND).
 // Owner: the process. Thread: any.
@@ -53,7 +53,7 @@ class AccessLogBuffer final : public AccessLogger {
   AccessLogFile& file_;
   WorkerCounters& counters_;
   Timer timer_;
-  std::string lines_;
+  LogLines lines_;
   size_t count_ = 0;
 };
 

@@ -50,8 +50,8 @@ Result<std::unique_ptr<Worker>> Worker::create(WorkerShared& shared) {
                              },
                          .owner = worker.get()});
   if (shared.access_log != nullptr) {
-    worker->access_log_ = std::make_unique<AccessLogBuffer>(*worker->loop_, *shared.access_log,
-                                                            worker->counters_);
+    worker->access_log_ =
+        std::make_unique<AccessLogBuffer>(*worker->loop_, *shared.access_log, worker->counters_);
   }
   worker->client_sessions_ = std::make_unique<ClientSessionContext>(
       ClientSessionContext{*worker->loop_, worker->responses_, {.fields_max = kFieldsMax}});
@@ -85,6 +85,9 @@ void Worker::apply(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueF
 void Worker::applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners) {
   auto context = std::make_unique<WorkerContext>(*client_sessions_, snapshot, counters_, date_);
   shared_.make_filters(*snapshot, context->filters);
+  for (const auto& filter : context->filters) {
+    if (filter->seesEveryResponse()) context->response_filters.push_back(filter.get());
+  }
   context->access_log = access_log_.get();
   contexts_.push_back(std::move(context));
   dropUnusedContexts();

@@ -40,12 +40,8 @@ bool statusHasDocument(uint16_t status) {
 
 // Markers that scripts put on requests whose answers they insert into a page themselves.
 bool isScripted(const FieldList& fields) {
-  for (HeaderId id :
-       {HeaderId::XRequestedWith, HeaderId::HxRequest, HeaderId::TurboFrame,
-        HeaderId::XTurboRequestId, HeaderId::XPjax, HeaderId::XInertia, HeaderId::XUpVersion}) {
-    if (fields.find(id) != nullptr) return true;
-  }
-  return false;
+  return fields.find(HeaderId::XRequestedWith) != nullptr ||
+         fields.find(HeaderId::FragmentRequest) != nullptr;
 }
 
 // Browsers leave Sec-Fetch-* out on clear text: there the Accept field has to do.
@@ -76,11 +72,9 @@ bool isDigestName(std::string_view name) {
 }
 
 bool isDigested(const FieldList& fields) {
-  for (HeaderId id :
-       {HeaderId::ContentDigest, HeaderId::ReprDigest, HeaderId::Digest, HeaderId::Signature}) {
-    if (fields.find(id) != nullptr) return true;
-  }
-  return anyElement(fields, HeaderId::Trailer, isDigestName);
+  return fields.find(HeaderId::BodyDigest) != nullptr ||
+         fields.find(HeaderId::Signature) != nullptr ||
+         anyElement(fields, HeaderId::Trailer, isDigestName);
 }
 
 // The body's coding; nothing for several, or one that is not undone here.

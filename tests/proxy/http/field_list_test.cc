@@ -1,3 +1,5 @@
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "proxy/http/head.h"
@@ -30,6 +32,37 @@ TEST(FieldList, FindsASingleFieldOnlyWhenThereIsOne) {
   EXPECT_FALSE(fields.findSingle(HeaderId::Origin));
   fields.remove(0);
   EXPECT_EQ(fields.findSingle(HeaderId::Origin), "https://b.example");
+}
+
+TEST(FieldList, WalksTheFieldsOfOneIdInTheirOrder) {
+  FieldList fields;
+  EXPECT_EQ(fields.first(HeaderId::Cookie), nullptr);
+  for (const char* value : {"a=1", "b=2", "c=3"}) {
+    fields.add("Cookie", value);
+    fields.add("X-Other", value);
+  }
+  fields.add("Referer", "/");
+  std::string walked;
+  for (const Field* field = fields.first(HeaderId::Cookie); field != nullptr;
+       field = fields.next(*field)) {
+    walked += field->value();
+  }
+  EXPECT_EQ(walked, "a=1b=2c=3");
+  EXPECT_EQ(fields.next(*fields.first(HeaderId::Referer)), nullptr);
+}
+
+TEST(FieldList, KnowsWhichIdsRepeat) {
+  FieldList fields;
+  fields.add("Cookie", "a=1");
+  fields.add("Referer", "/");
+  EXPECT_TRUE(fields.hasAny({HeaderId::Host, HeaderId::Referer}));
+  EXPECT_FALSE(fields.hasAny({HeaderId::Host, HeaderId::Origin}));
+  EXPECT_FALSE(fields.repeatsAny({HeaderId::Cookie, HeaderId::Referer}));
+  fields.add("Cookie", "b=2");
+  EXPECT_TRUE(fields.repeatsAny({HeaderId::Cookie, HeaderId::Referer}));
+  EXPECT_FALSE(fields.repeatsAny({HeaderId::Referer}));
+  fields.clear();
+  EXPECT_FALSE(fields.repeatsAny({HeaderId::Cookie}));
 }
 
 TEST(FieldList, RefusesAFieldTooMany) {

@@ -79,6 +79,43 @@ TEST(MarkScanner, FindsCookiesAtEveryOffsetAndLength) {
   }
 }
 
+TEST(MarkScanner, FindsReferersAtEveryOffsetAndLength) {
+  const MarkScanner scanner{config::Trigger()};
+  for (size_t before = 0; before < 80; ++before) {
+    for (size_t after = 0; after < 40; ++after) {
+      const std::string url = "http://h/" + std::string(before, 'x') + "?pp=async-";
+      const std::string tail = std::string(after, 'y');
+      ASSERT_TRUE(
+          scanner.mayBeMarked(TestHead("/", {{"Referer", url + "flamegraph" + tail}}).request));
+      ASSERT_TRUE(
+          scanner.mayBeMarked(TestHead("/", {{"Referer", url + "%66%6camegraph" + tail}}).request));
+    }
+  }
+}
+
+TEST(MarkScanner, LooksAtEveryFieldThatRepeats) {
+  const MarkScanner scanner{config::Trigger()};
+  const std::string plain(60, 'x');
+  for (const std::string field : {"Cookie", "Referer"}) {
+    const std::string marked = "http://h/?pp=async-flamegraph" + plain;
+    EXPECT_TRUE(scanner.mayBeMarked(TestHead("/", {{field, plain}, {field, marked}}).request));
+    EXPECT_TRUE(scanner.mayBeMarked(TestHead("/", {{field, marked}, {field, plain}}).request));
+    EXPECT_FALSE(scanner.mayBeMarked(TestHead("/", {{field, plain}, {field, plain}}).request));
+  }
+}
+
+TEST(MarkScanner, FindsTheShortestMarks) {
+  config::Trigger trigger;
+  trigger.query = "p";
+  const MarkScanner scanner(trigger);
+  for (const char* target :
+       {"?p=skip", "/?p=skip", "/?p=help", "/a/b/c?p=skip", "/?a&p=skip&b=c"}) {
+    EXPECT_TRUE(scanner.mayBeMarked(TestHead(target).request)) << target;
+  }
+  EXPECT_TRUE(scanner.mayBeMarked(TestHead("/", {{"Cookie", "flamegate-off=1"}}).request));
+  EXPECT_FALSE(scanner.mayBeMarked(TestHead("/", {{"Cookie", "lang=de"}}).request));
+}
+
 TEST(MarkScanner, KnowsEverySpellingOfAName) {
   for (const std::string& name :
        {std::string("p"), std::string("pp"), std::string("my name"), std::string("x=y"),

@@ -153,7 +153,7 @@ TEST(Eligibility, LeavesBodiesAloneThatAreKnownToBeTooLong) {
 
 TEST(Eligibility, LooksAtUnremovedFieldsOnly) {
   ResponseHead response = makeResponse({{"Content-Type", "text/html"}, {"Content-Digest", "a"}});
-  response.fields.removeAll(HeaderId::ContentDigest);
+  response.fields.removeAll(HeaderId::BodyDigest);
   EXPECT_EQ(judgeEligibility(makeRequest(), response, kLimit).outcome, InjectOutcome::Pending);
 }
 
