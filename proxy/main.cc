@@ -35,6 +35,8 @@ int runProxy(int argc, char** argv) {
   if (optind < argc) return usageError(std::string("unexpected argument ") + argv[optind]);
   if (!source.given()) return usageError("run needs -c FILE, or --listen and --upstream");
   proxy::ProcessOptions options;
+  options.command_line = {"flamegate"};
+  options.command_line.insert(options.command_line.end(), argv, argv + argc);
   options.load = [source] { return source.load(); };
   options.control_arguments = source.arguments();
   options.control_arguments.insert(options.control_arguments.begin(), "control");
@@ -71,8 +73,8 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"run", runProxy},      {"control", runControlCommand}, {"check", checkConfig},
-    {"token", makeToken},   {"get", getProfileCommand},     {"convert", convertCommand},
+    {"run", runProxy},         {"control", runControlCommand}, {"check", checkConfig},
+    {"token", makeToken},      {"get", getProfileCommand},     {"convert", convertCommand},
     {"version", printVersion},
 };
 

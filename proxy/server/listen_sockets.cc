@@ -1,10 +1,10 @@
 #include "proxy/server/listen_sockets.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include <fcntl.h>
 
 #include "proxy/base/log.h"
 #include "proxy/server/snapshot_builder.h"
@@ -13,6 +13,8 @@ namespace flamegate::proxy {
 namespace {
 
 constexpr int kBacklog = 4096;
+constexpr int kAdminBacklog = 64;
+constexpr std::string_view kAdminKey = "admin ";  // goes before the address when it is handed over
 
 Address boundAddress(int fd) {
   sockaddr_storage storage{};
@@ -21,15 +23,62 @@ Address boundAddress(int fd) {
   return Address::fromSockaddr(reinterpret_cast<sockaddr*>(&storage), size);
 }
 
+Result<UniqueFd> duplicateFd(int original) {
+  UniqueFd fd(fcntl(original, F_DUPFD_CLOEXEC, 3));
+  if (!fd.valid()) return fail(ErrorCode::Io, ErrorSource::Internal, std::strerror(errno));
+  return fd;
+}
+
 }  // namespace
 
 ListenSockets::ListenSockets(size_t workers, std::vector<UniqueFd> inherited) : workers_(workers) {
+  std::vector<NamedSocket> named;
   for (UniqueFd& fd : inherited) {
-    const Address bound = boundAddress(fd.get());
-    Sockets& sockets = open_[bound.toString()];
-    sockets.bound = bound;
-    sockets.fds.push_back(std::move(fd));
+    std::string key = boundAddress(fd.get()).toString();
+    named.push_back({std::move(key), std::move(fd)});
   }
+  adopt(std::move(named));
+}
+
+void ListenSockets::adopt(std::vector<NamedSocket> sockets) {
+  for (NamedSocket& socket : sockets) {
+    if (socket.key.starts_with(kAdminKey)) {
+      admin_ = {socket.key.substr(kAdminKey.size()), std::move(socket.fd)};
+      continue;
+    }
+    Sockets& under_key = open_[socket.key];
+    under_key.bound = boundAddress(socket.fd.get());
+    under_key.fds.push_back(std::move(socket.fd));
+  }
+}
+
+Result<std::vector<NamedSocket>> ListenSockets::share() const {
+  std::vector<NamedSocket> shared;
+  for (const auto& [key, sockets] : open_) {
+    for (const UniqueFd& fd : sockets.fds) {
+      auto copy = duplicateFd(fd.get());
+      if (!copy) return fail(std::move(copy.error()));
+      shared.push_back({key, std::move(*copy)});
+    }
+  }
+  if (admin_.fd.valid()) {
+    auto copy = duplicateFd(admin_.fd.get());
+    if (!copy) return fail(std::move(copy.error()));
+    shared.push_back({std::string(kAdminKey) + admin_.key, std::move(*copy)});
+  }
+  return shared;
+}
+
+Result<UniqueFd> ListenSockets::openAdmin(const config::Address& address) {
+  const std::string key = config::formatAddress(address);
+  if (!admin_.fd.valid() || admin_.key != key) {
+    auto addresses = resolve(address);
+    if (!addresses) return fail(std::move(addresses.error()));
+    auto fd = listenOn(addresses->front(), false, kAdminBacklog);
+    if (!fd) return fail(std::move(fd.error()));
+    admin_ = {key, std::move(*fd)};
+  }
+  return duplicateFd(admin_.fd.get());
 }
 
 Result<> ListenSockets::open(const std::vector<config::Listener>& listeners) {
@@ -72,9 +121,9 @@ Result<std::vector<UniqueFd>> ListenSockets::duplicate(
   for (const config::Listener& listener : listeners) {
     const Sockets& sockets = open_.at(config::formatAddress(listener.address));
     const int original = sockets.fds[worker % sockets.fds.size()].get();
-    UniqueFd fd(fcntl(original, F_DUPFD_CLOEXEC, 3));
-    if (!fd.valid()) return fail(ErrorCode::Io, ErrorSource::Internal, std::strerror(errno));
-    fds.push_back(std::move(fd));
+    auto copy = duplicateFd(original);
+    if (!copy) return fail(std::move(copy.error()));
+    fds.push_back(std::move(*copy));
   }
   return fds;
 }

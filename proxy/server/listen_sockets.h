@@ -12,17 +12,31 @@
 
 namespace flamegate::proxy {
 
+// A listening socket under the address that the configuration gives it.
+struct NamedSocket {
+  std::string key;
+  UniqueFd fd;
+};
+
 // Owner: the process. Thread: its main thread.
 class ListenSockets {
  public:
-  // `inherited` (proxy/server/service_manager.h) count as open already, so a listener whose address is
-  // written as theirs is served from them, by all workers alike.
+  // `inherited` (proxy/server/service_manager.h) count as open already, so a listener whose address
+  // is written as theirs is served from them, by all workers alike.
   ListenSockets(size_t workers, std::vector<UniqueFd> inherited);
 
-  // Opens what the listeners need and is not open yet; on failure nothing changes. Sockets that are no
-  // longer needed are closed by closeOthers().
+  // Counts these as open already, too: those of a process that this one replaces.
+  void adopt(std::vector<NamedSocket> sockets);
+  // Duplicates of all, for a process that replaces this one. Errors: Io (no descriptors left).
+  Result<std::vector<NamedSocket>> share() const;
+
+  // Opens what the listeners need and is not open yet; on failure nothing changes. Sockets that are
+  // no longer needed are closed by closeOthers().
   Result<> open(const std::vector<config::Listener>& listeners);
   void closeOthers(const std::vector<config::Listener>& listeners);
+
+  // A duplicate of the admin listener's only socket, opened at the first call.
+  Result<UniqueFd> openAdmin(const config::Address& address);
 
   // Duplicates for one worker, one a listener, in their order.
   Result<std::vector<UniqueFd>> duplicate(const std::vector<config::Listener>& listeners,
@@ -39,6 +53,7 @@ class ListenSockets {
 
   const size_t workers_;
   std::map<std::string, Sockets> open_;  // by configured address
+  NamedSocket admin_;
 };
 
 }  // namespace flamegate::proxy

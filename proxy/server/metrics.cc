@@ -1,5 +1,11 @@
 #include "proxy/server/metrics.h"
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <unistd.h>
+
 namespace flamegate::proxy {
 
 void MetricsText::family(std::string_view name, std::string_view type, std::string_view help) {
@@ -9,14 +15,37 @@ void MetricsText::family(std::string_view name, std::string_view type, std::stri
 }
 
 void MetricsText::sample(uint64_t value, std::string_view labels) {
+  put(std::to_string(value), labels);
+}
+
+void MetricsText::sampleMillis(uint64_t thousandths, std::string_view labels) {
+  const std::string fraction = std::to_string(1000 + thousandths % 1000).substr(1);
+  put(std::to_string(thousandths / 1000) + "." + fraction, labels);
+}
+
+void MetricsText::put(std::string_view value, std::string_view labels) {
   text_.append(name_);
   if (!labels.empty()) text_.append("{").append(labels).append("}");
-  text_.append(" ").append(std::to_string(value)).append("\n");
+  text_.append(" ").append(value).append("\n");
+}
+
+void appendProcessMetrics(uint64_t started_ms, MetricsText& out) {
+  out.family("process_start_time_seconds", "gauge", "When the process began, in Unix time.");
+  out.sampleMillis(started_ms);
+  std::error_code error;
+  const std::filesystem::directory_iterator descriptors("/proc/self/fd", error);
+  out.family("process_open_fds", "gauge", "Open file descriptors.");
+  out.sample(static_cast<uint64_t>(std::distance(begin(descriptors), end(descriptors))));
+  uint64_t pages = 0;
+  uint64_t resident_pages = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident_pages;
+  out.family("process_resident_memory_bytes", "gauge", "Memory that is resident.");
+  out.sample(resident_pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
 }
 
 void appendWorkerMetrics(const std::vector<const WorkerCounters*>& workers, MetricsText& out) {
   struct Family {
-    Counter WorkerCounters::* member;
+    Counter WorkerCounters::*member;
     std::string_view name;
     std::string_view type;
     std::string_view help;

@@ -1,15 +1,16 @@
 #include "proxy/server/process.h"
 
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
 
 #include "config/load/visitors.h"
 #include "proxy/base/log.h"
@@ -21,7 +22,7 @@
 namespace flamegate::proxy {
 namespace {
 
-constexpr int kSignals[] = {SIGHUP, SIGTERM, SIGINT, SIGCHLD};
+constexpr int kSignals[] = {SIGHUP, SIGTERM, SIGINT, SIGCHLD, SIGUSR2};
 constexpr size_t kReservedFds = 128;
 constexpr size_t kRuntimeDirBytesMax = 70;
 constexpr Duration kControlPatience = std::chrono::seconds(3);
@@ -34,8 +35,8 @@ size_t claimDescriptors(const config::Limits& limits) {
   getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
-  const size_t usable = files.rlim_cur > 2 * kReservedFds ? files.rlim_cur - kReservedFds
-                                                          : files.rlim_cur / 2;
+  const size_t usable =
+      files.rlim_cur > 2 * kReservedFds ? files.rlim_cur - kReservedFds : files.rlim_cur / 2;
   // Each may need a connection to the application, too.
   const size_t automatic = usable / 2;
   return limits.connections ? std::min<size_t>(*limits.connections, usable) : automatic;
@@ -78,6 +79,12 @@ Result<std::string> makeSocketDir() {
   return path;
 }
 
+std::string ownExecutable() {
+  char path[PATH_MAX];
+  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path);
+  return {path, size > 0 ? static_cast<size_t>(size) : 0};
+}
+
 }  // namespace
 
 Process::SignalBlock::SignalBlock() {
@@ -88,6 +95,7 @@ Process::SignalBlock::SignalBlock() {
 
 Process::Process(ProcessOptions options)
     : options_(std::move(options)),
+      executable_(ownExecutable()),
       pool_(kPasswordThreads, kPasswordQueueMax),
       profiling_(pool_) {}
 
@@ -97,7 +105,7 @@ Process::~Process() {
   // What the last requests left goes to control before that ends.
   control_link_.reset();
   control_.reset();
-  if (!socket_dir_.empty()) {
+  if (owns_socket_dir_) {
     ::unlink((socket_dir_ + "/control.sock").c_str());
     ::rmdir(socket_dir_.c_str());
   }
@@ -117,15 +125,13 @@ int Process::run() {
   }
   loop_ = std::move(*loop);
   config::Config config = std::move(loading->config);
-  worker_count_ = config.workers > 0 ? config.workers
-                                     : std::max(1U, std::thread::hardware_concurrency());
+  worker_count_ =
+      config.workers > 0 ? config.workers : std::max(1U, std::thread::hardware_concurrency());
   shared_.connections_max = claimDescriptors(config.limits);
-  auto socket_dir = makeSocketDir();
-  if (!socket_dir) {
-    logError("process", socket_dir.error().detail);
+  if (auto found = findSocketDir(); !found) {
+    logError("process", found.error().detail);
     return 1;
   }
-  socket_dir_ = std::move(*socket_dir);
   const Address control = *Address::parse("unix:" + socket_dir_ + "/control.sock");
   auto snapshot = buildSnapshot(std::move(config), worker_count_, control, tls_tickets_);
   if (!snapshot) {
@@ -141,6 +147,22 @@ int Process::run() {
   notifyServiceManager("READY=1");
   loop_->run();
   return 0;
+}
+
+// Ours, or that of the process which this one replaces.
+Result<> Process::findSocketDir() {
+  auto predecessor = Predecessor::find();
+  if (!predecessor) return fail(std::move(predecessor.error()));
+  predecessor_ = std::move(*predecessor);
+  if (predecessor_ != nullptr) {
+    socket_dir_ = predecessor_->socketDir();
+    return {};
+  }
+  auto made = makeSocketDir();
+  if (!made) return fail(std::move(made.error()));
+  socket_dir_ = std::move(*made);
+  owns_socket_dir_ = true;
+  return {};
 }
 
 Result<> Process::start() {
@@ -159,10 +181,16 @@ Result<> Process::start() {
   };
   startControl();
   sockets_ = std::make_unique<ListenSockets>(worker_count_, takeInheritedSockets());
+  if (predecessor_ != nullptr) sockets_->adopt(predecessor_->takeSockets());
   if (auto opened = sockets_->open(snapshot_->config.listeners); !opened) return opened;
-  sockets_->closeOthers(snapshot_->config.listeners);
   if (auto started = startWorkers(snapshot_); !started) return started;
-  return startAdmin();
+  if (auto started = startAdmin(); !started) return started;
+  sockets_->closeOthers(snapshot_->config.listeners);
+  if (predecessor_ == nullptr) return {};
+  return predecessor_->relieve(*loop_, [this] {
+    owns_socket_dir_ = true;
+    control_->start();
+  });
 }
 
 // Requests are only served once control has been seen, so that the first ones can be profiled; but
@@ -171,7 +199,7 @@ void Process::startControl() {
   std::vector<std::string> arguments = options_.control_arguments;
   arguments.insert(arguments.end(), {"--socket", socket_dir_ + "/control.sock"});
   control_ = std::make_unique<ControlChild>(*loop_, std::move(arguments));
-  control_->start();
+  if (predecessor_ == nullptr) control_->start();
   control_link_ = std::make_unique<ControlLink>(
       profiling_, *Address::parse("unix:" + socket_dir_ + "/control.sock"),
       snapshot_->profiling->sessionKeys().current());
@@ -208,7 +236,12 @@ void Process::onSignal() {
         reload();
         notifyServiceManager("READY=1");
         break;
-      case SIGCHLD: control_->onChildSignal(); break;
+      case SIGCHLD:
+        control_->onChildSignal();
+        break;
+      case SIGUSR2:
+        upgrade();
+        break;
       default:
         if (draining_) {
           loop_->stop();
@@ -234,8 +267,7 @@ void Process::reload() {
   }
   printFaults(loading->warnings);
   const Address control = *Address::parse("unix:" + socket_dir_ + "/control.sock");
-  auto snapshot =
-      buildSnapshot(std::move(loading->config), worker_count_, control, tls_tickets_);
+  auto snapshot = buildSnapshot(std::move(loading->config), worker_count_, control, tls_tickets_);
   if (!snapshot) return refuse(snapshot.error().detail);
   const auto& listeners = (*snapshot)->config.listeners;
   if (auto opened = sockets_->open(listeners); !opened) return refuse(opened.error().detail);
@@ -260,7 +292,7 @@ void Process::reload() {
 void Process::drain() {
   draining_ = true;
   logInfo("process", "draining");
-  notifyServiceManager("STOPPING=1");
+  if (successor_ == nullptr) notifyServiceManager("STOPPING=1");
   sockets_.reset();
   drain_timer_ = std::make_unique<Timer>(
       loop_->timers(), [](void* self) { static_cast<Process*>(self)->loop_->stop(); }, this);
@@ -274,12 +306,50 @@ void Process::finishIfDrained() {
   if (++workers_drained_ == workers_.size()) loop_->stop();
 }
 
+// ---- Upgrade ------------------------------------------------------------------------------------
+
+void Process::upgrade() {
+  if (draining_ || successor_ != nullptr) return;
+  logInfo("process", "starting " + executable_ + " to take over");
+  if (auto started = startSuccessor()) {
+    successor_ = std::move(*started);
+  } else {
+    ++upgrades_failed_;
+    logError("process", "no upgrade, this process goes on: " + started.error().detail);
+  }
+}
+
+Result<std::unique_ptr<Successor>> Process::startSuccessor() {
+  auto sockets = sockets_->share();
+  if (!sockets) return fail(std::move(sockets.error()));
+  return Successor::start(
+      *loop_, {executable_, options_.command_line, std::move(*sockets), socket_dir_},
+      {.ready = [this] { yieldToSuccessor(); },
+       .failed =
+           [this](std::string_view why) {
+             ++upgrades_failed_;
+             logError("process", "no upgrade, this process goes on: " + std::string(why));
+             loop_->post([this] { successor_.reset(); });
+           }});
+}
+
+// Control's store and addresses are its next owner's before the last connections have ended; what
+// they still record goes to the new control through the same socket.
+void Process::yieldToSuccessor() {
+  notifyServiceManager("MAINPID=" + std::to_string(successor_->pid()));
+  owns_socket_dir_ = false;
+  admin_.reset();
+  control_->stop(kControlPatience);
+  successor_->confirm();
+  drain();
+}
+
 // ---- What it tells ------------------------------------------------------------------------------
 
 void Process::announce() const {
   for (const config::Listener& listener : snapshot_->config.listeners) {
-    logInfo("proxy", "listening on " + sockets_->boundTo(listener) +
-                         (listener.tls ? " (TLS)" : ""));
+    logInfo("proxy",
+            "listening on " + sockets_->boundTo(listener) + (listener.tls ? " (TLS)" : ""));
   }
   if (admin_ != nullptr) logInfo("admin", "listening on " + admin_->address().toString());
   if (!options_.explain_agents) return;
@@ -295,9 +365,7 @@ void Process::announce() const {
 
 Result<> Process::startAdmin() {
   if (!snapshot_->config.admin.address) return {};
-  auto addresses = resolve(*snapshot_->config.admin.address);
-  if (!addresses) return fail(std::move(addresses.error()));
-  auto fd = listenOn(addresses->front(), false, 64);
+  auto fd = sockets_->openAdmin(*snapshot_->config.admin.address);
   if (!fd) return fail(std::move(fd.error()));
   auto admin = AdminServer::create(*loop_, std::move(*fd), adminPages());
   if (!admin) return fail(std::move(admin.error()));
@@ -309,7 +377,8 @@ AdminServer::Pages Process::adminPages() {
   AdminServer::Pages pages;
   pages["/live"] = [] { return AdminPage{.body = "live\n"}; };
   pages["/ready"] = [this] {
-    return draining_ ? AdminPage{.status = 503, .body = "draining\n"} : AdminPage{.body = "ready\n"};
+    return draining_ ? AdminPage{.status = 503, .body = "draining\n"}
+                     : AdminPage{.body = "ready\n"};
   };
   pages["/metrics"] = [this] {
     return AdminPage{.content_type = "text/plain; version=0.0.4; charset=utf-8",
@@ -330,6 +399,7 @@ AdminServer::Pages Process::adminPages() {
 
 std::string Process::metricsText() const {
   MetricsText out;
+  appendProcessMetrics(started_ms_, out);
   std::vector<const WorkerCounters*> counters;
   for (const auto& worker : workers_) counters.push_back(&worker->counters());
   appendWorkerMetrics(counters, out);
@@ -337,6 +407,9 @@ std::string Process::metricsText() const {
   out.sample(reloads_);
   out.family("flamegate_reloads_failed_total", "counter", "Configurations that SIGHUP refused.");
   out.sample(reloads_failed_);
+  out.family("flamegate_upgrades_failed_total", "counter",
+             "New executables that did not take over (SIGUSR2).");
+  out.sample(upgrades_failed_);
   out.family("flamegate_control_up", "gauge", "Whether the control process runs.");
   out.sample(control_->running() ? 1 : 0);
   out.family("flamegate_control_restarts_total", "counter",

@@ -21,6 +21,8 @@ constexpr Duration kLingerTime = std::chrono::seconds(2);
 constexpr size_t kLingerBytesMax = 1024 * 1024;
 constexpr int kRequestsPerTurn = 16;
 constexpr Duration kWatchDelay = std::chrono::milliseconds(100);
+// While draining, for a request that may be on its way: to close a connection under it would fail it.
+constexpr Duration kDrainGrace = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -53,7 +55,7 @@ void Http1ServerSession::start() {
 
 void Http1ServerSession::drain() {
   draining_ = true;
-  if (phase_ == Phase::Request && seen_ == 0 && in_.empty()) runTurn();
+  if (phase_ == Phase::Request && seen_ == 0 && in_.empty()) becomeIdle();
 }
 
 // ---- Events -------------------------------------------------------------------------------------
@@ -153,9 +155,17 @@ bool Http1ServerSession::step() {
 
 // ---- Requests -----------------------------------------------------------------------------------
 
+// What earlier responses left; false when the client is gone.
+bool Http1ServerSession::sendRest() {
+  out_.flush();
+  if (!out_.failed()) return true;
+  close();
+  return false;
+}
+
 // Reads and parses a head; true when a request was begun.
 bool Http1ServerSession::readRequest() {
-  if (draining_ && in_.empty()) return endOutput();
+  if (!out_.gathered().empty() && !sendRest()) return false;
   if (in_.size() == seen_) {
     const IoResult got = readSome(seen_ == 0 ? kReadBytes : kReadBytes / 4);
     if (got.state == State::Blocked) {
@@ -234,7 +244,9 @@ void Http1ServerSession::endRequest() {
 void Http1ServerSession::becomeIdle() {
   in_.releaseIfEmpty();
   if (in_.empty() && message_ != nullptr) endRequest();
-  if (in_.empty()) timer_.arm(context_.loop.now() + context_.limits.idle);
+  if (!in_.empty()) return;
+  const Duration idle = context_.limits.idle;
+  timer_.arm(context_.loop.now() + (draining_ ? std::min(idle, kDrainGrace) : idle));
 }
 
 // Drops what is left of the request's content, then goes on to the next request, or closes.

@@ -110,6 +110,7 @@ class Http1ServerSession final : public Deletable,
   void watchIfNeeded();
   void watch();
   bool step();
+  bool sendRest();
   bool readRequest();
   bool readFirstBytes();
   void handOver();

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import socket
@@ -56,6 +57,7 @@ class Proxy:
         self.env = {**os.environ, "XDG_RUNTIME_DIR": str(self.directory), **(env or {})}
         self.sockets = sockets
         self._process = None
+        self._successor = None  # pid of the process that took over
         self.tolerates_crash = False
 
     def _defaults(self, upstream):
@@ -121,10 +123,20 @@ class Proxy:
 
     @property
     def pid(self):
-        return self._process.pid
+        return self._successor or self._process.pid
 
     def signal(self, number):
-        self._process.send_signal(number)
+        if self._successor:
+            os.kill(self._successor, number)
+        else:
+            self._process.send_signal(number)
+
+    def upgrade(self):
+        """Has a new process take over and waits until it answers; the old one drains meanwhile."""
+        old, began = self.pid, self.metric("process_start_time_seconds")
+        self.signal(signal.SIGUSR2)
+        self._successor = wait_until(lambda: _child_that("run", old), "a successor")
+        wait_until(lambda: self._began_after(began), "the successor is ready")
 
     def reload(self, changes=None):
         """Puts a changed file in force and waits until it is."""
@@ -149,11 +161,13 @@ class Proxy:
 
     def stop(self):
         """Ends the process in order; raises when it had crashed or a sanitizer complained."""
+        if self._successor:
+            self._stop_successor()
         status = self._process.poll()
         for attempt in (1, 2):
             if status is not None:
                 break
-            self.signal(signal.SIGTERM)  # the second one does not wait for connections
+            self._process.send_signal(signal.SIGTERM)  # the second does not wait for connections
             try:
                 status = self._process.wait(0.2 if attempt == 1 else 5)
             except subprocess.TimeoutExpired:
@@ -167,6 +181,22 @@ class Proxy:
         if complaints or (status != 0 and not self.tolerates_crash):
             raise AssertionError(f"the proxy ended with {status} {complaints}:\n{log[-4000:]}")
 
+    def _stop_successor(self):
+        """It is no child of this process: its end is seen by its descriptor, its status is not."""
+        with os.fdopen(os.pidfd_open(self._successor)) as ended:
+            for seconds in (0.2, 5):
+                os.kill(self._successor, signal.SIGTERM)
+                if select.select([ended], [], [], seconds)[0]:
+                    return
+            os.kill(self._successor, signal.SIGKILL)
+            raise AssertionError(f"the successor did not end:\n{self.log()[-4000:]}")
+
+    def _began_after(self, moment):
+        try:
+            return self.metric("process_start_time_seconds") > moment
+        except (OSError, EOFError):
+            return False
+
     def kill_control(self):
         """Kills the control process; returns its id."""
         pid = self.control_pid()
@@ -174,8 +204,7 @@ class Proxy:
         return pid
 
     def control_pid(self):
-        children = wait_until(lambda: _children(self.pid), "the control process")
-        return children[0]
+        return wait_until(lambda: _child_that("control", self.pid), "the control process")
 
     def wait_for_control(self, headers=(), seconds=10):
         """Waits until control answers through the proxy."""
@@ -248,6 +277,13 @@ def _hand_over(sockets):
     return ["bash", "-c", script, "bash"]
 
 
-def _children(pid):
-    path = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(child) for child in path.read_text().split()]
+def _child_that(command, pid):
+    """The child of a process that runs a command of flamegate; None if there is none."""
+    for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        try:
+            arguments = pathlib.Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+        except FileNotFoundError:
+            continue
+        if command.encode() in arguments[1:2]:
+            return int(child)
+    return None
