@@ -115,7 +115,7 @@ bool Exchange::routeRequest() {
   RequestHead& head = request();
   step_ = Step::Filter;
   if (head.method == Method::Connect) return replyWith({.status = 405, .reason = "connect"});
-  path_ = head.path();
+  path_ = head.target == "*" ? std::string_view("/") : head.path();
   if (!isPlainPath(path_)) {
     auto normal = normalizePath(path_);
     if (!normal) return replyWith({.status = 400, .reason = "path-escape"});
@@ -131,7 +131,7 @@ bool Exchange::routeRequest() {
   pool_ = context_->pools[route_->cluster_index].get();
   retries_left_ = route_->retry.attempts;
   if (route_->timeout.total) total_deadline_ = record_.started + *route_->timeout.total;
-  if (route_->rewrite) head.target = router.rewrite(*found, head.target, rewritten_);
+  if (route_->rewrite) head.target = router.rewrite(*found, head.target, path_, rewritten_);
   if (route_->body_bytes_max && head.framing == Framing::Length &&
       head.content_length > *route_->body_bytes_max) {
     return replyWith({.status = 413, .reason = "request-too-large"});

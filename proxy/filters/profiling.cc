@@ -260,6 +260,11 @@ Verdict ProfilingFilter::servePrefix(Exchange& exchange, ProfiledRequest& reques
     return serveSession(exchange, request, setup_, runtime_);
   }
   request.to_control = true;
+  // Control knows its paths as they were matched here.
+  if (exchange.request().path() != exchange.path()) {
+    const RequestHead& head = exchange.request();
+    setTarget(exchange, std::string(exchange.path()).append(head.target.substr(head.queryMark())));
+  }
   exchange.forwardTo(exchange.context().snapshot->controlCluster());
   return {};
 }

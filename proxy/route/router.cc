@@ -169,14 +169,14 @@ std::optional<size_t> Router::find(const RequestHead& head, std::string_view pat
 }
 
 std::string_view Router::rewrite(size_t route, std::string_view target,
-                                 std::string& memory) const {
+                                 std::string_view normal_path, std::string& memory) const {
   const Entry& entry = *entries_[route];
   if (!entry.rewrite) return target;
   const size_t mark = std::min(target.find('?'), target.size());
-  std::string path(target.substr(0, mark));
+  std::string path(normal_path);
   if (entry.rewrite_expression != nullptr) {
     RE2::Replace(&path, *entry.rewrite_expression, entry.rewrite->replacement);
-  } else if (path.starts_with(entry.path.text)) {
+  } else {
     path.replace(0, entry.path.text.size(), entry.rewrite->replacement);
   }
   if (!path.starts_with('/')) path.insert(0, 1, '/');

@@ -30,9 +30,10 @@ class Router {
   // normal form.
   std::optional<size_t> find(const RequestHead& head, std::string_view path) const;
 
-  // The target with the route's rewrite applied to its path; the view is the head's target, or one
-  // into `memory`.
-  std::string_view rewrite(size_t route, std::string_view target, std::string& memory) const;
+  // The target as it is forwarded: as it is, or where the route has a rewrite, that applied to the normal form
+  // of the path, which is what matched. The view is the head's target, or one into `memory`.
+  std::string_view rewrite(size_t route, std::string_view target, std::string_view normal_path,
+                           std::string& memory) const;
 
   // Whether some route names this host, so that it is known to be ours.
   bool knowsHost(std::string_view host) const;

@@ -112,14 +112,15 @@ TEST(Router, RewritesThePathAndKeepsTheQuery) {
   by_expression.rewrite = Rewrite{Rewrite::Kind::Regex, "^/u/([0-9]+)", "/users/\\1"};
   const auto router = routerOf({by_prefix, to_root, by_expression, prefix("/")});
   std::string memory;
-  EXPECT_EQ(router->rewrite(0, "/api/x?/api/", memory), "/v1/x?/api/");
-  EXPECT_EQ(router->rewrite(0, "/api/", memory), "/v1/");
-  EXPECT_EQ(router->rewrite(1, "/app?x", memory), "/?x");
-  EXPECT_EQ(router->rewrite(1, "/app/y", memory), "/y");
-  EXPECT_EQ(router->rewrite(2, "/u/12/z?q=/u/1", memory), "/users/12/z?q=/u/1");
-  EXPECT_EQ(router->rewrite(2, "/other", memory), "/other");
+  EXPECT_EQ(router->rewrite(0, "/api/x?/api/", "/api/x", memory), "/v1/x?/api/");
+  EXPECT_EQ(router->rewrite(0, "/api/", "/api/", memory), "/v1/");
+  EXPECT_EQ(router->rewrite(1, "/app?x", "/app", memory), "/?x");
+  EXPECT_EQ(router->rewrite(1, "/app/y", "/app/y", memory), "/y");
+  EXPECT_EQ(router->rewrite(2, "/u/12/z?q=/u/1", "/u/12/z", memory), "/users/12/z?q=/u/1");
+  EXPECT_EQ(router->rewrite(2, "/other", "/other", memory), "/other");
+  EXPECT_EQ(router->rewrite(0, "//x/../%61pi/y?q=//", "/api/y", memory), "/v1/y?q=//");
   const std::string target = "/left/alone?x";
-  EXPECT_EQ(router->rewrite(3, target, memory).data(), target.data());
+  EXPECT_EQ(router->rewrite(3, target, "/plain", memory).data(), target.data());
 }
 
 TEST(Router, RefusesExpressionsThatDoNotCompile) {
