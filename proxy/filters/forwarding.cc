@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kVia = "1.1 flamegate";
 constexpr std::string_view kViaFromHttp10 = "1.0 flamegate";
+constexpr std::string_view kViaFromHttp2 = "2.0 flamegate";
 constexpr size_t kVisitsMax = 10;
 
 bool isTrusted(const Exchange& exchange, const Peer& peer) {
@@ -100,6 +101,7 @@ class ForwardingFilter final : public Filter {
   static Verdict addVia(Exchange& exchange) {
     FieldList& fields = exchange.request().fields;
     std::string_view via = exchange.request().minor_version == 0 ? kViaFromHttp10 : kVia;
+    if (exchange.request().http2) via = kViaFromHttp2;
     if (fields.has(HeaderId::Via)) {
       const std::string_view before = joinedValues(exchange, HeaderId::Via);
       if (countVisits(before) >= kVisitsMax) {

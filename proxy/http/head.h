@@ -152,6 +152,11 @@ struct RequestHead {
   uint64_t content_length = 0;  // with Framing::Length
   FieldList fields;
 
+  // As logs print it.
+  std::string_view protocol() const {
+    if (http2) return "HTTP/2";
+    return minor_version == 0 ? "HTTP/1.0" : "HTTP/1.1";
+  }
   // The target up to its first `?`, and what follows that.
   std::string_view path() const {
     const std::string_view path = target.substr(0, queryMark());

@@ -63,7 +63,7 @@ void appendAccessLine(const Exchange& exchange, config::AccessLog::Format format
   line.text(kMethod, head.method_text);
   line.textIfAny(kHost, head.authority);
   line.text(kPath, maskToken(exchange.originalTarget(), masked_target));
-  line.text(kProtocol, head.minor_version == 0 ? "HTTP/1.0" : "HTTP/1.1");
+  line.text(kProtocol, head.protocol());
   line.number(kStatus, record.status);
   line.number(kRequestBytes, record.request_bytes);
   line.number(kResponseBytes, record.response_bytes);

@@ -261,9 +261,9 @@ void Http2ServerSession::onTrailers(const Http2Event& event) {
 
 void Http2ServerSession::onContent(const Http2Event& event) {
   auto& stream = static_cast<Http2ServerStream&>(*event.stream);
-  stream.arrive(event.content);
+  stream.arrived_.arrive(event.content);
   progress(stream);
-  stream.keepArrived();
+  stream.arrived_.keep();
 }
 
 void Http2ServerSession::onReset(const Http2Event& event) {

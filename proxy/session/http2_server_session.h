@@ -7,6 +7,7 @@
 #include "proxy/base/owning_list.h"
 #include "proxy/http/http2_message.h"
 #include "proxy/session/http1_server_session.h"
+#include "proxy/session/http2_content.h"
 #include "proxy/session/http2_wire.h"
 #include "proxy/session/peer.h"
 #include "proxy/session/stream.h"
@@ -24,7 +25,7 @@ class Http2ServerStream final : public Http2Stream,
                                 public ServerStream {
  public:
   explicit Http2ServerStream(BufferPool& pool)
-      : memory_(pool), trailer_memory_(pool), kept_(pool) {}
+      : memory_(pool), trailer_memory_(pool), arrived_(pool) {}
 
   // ServerStream
   RequestHead& request() override { return head_; }
@@ -32,7 +33,7 @@ class Http2ServerStream final : public Http2Stream,
   const Peer& peer() const override;
   Arena& arena() override { return arena_; }
   const Error* failure() const override { return failed_ ? &failure_ : nullptr; }
-  std::string_view content() override { return kept_.empty() ? arrived_ : kept_.view(); }
+  std::string_view content() override { return arrived_.view(); }
   void consume(size_t bytes) override;
   bool requestEnded() const override;
   const FieldList* trailers() const override { return has_trailers_ ? &trailers_ : nullptr; }
@@ -53,9 +54,6 @@ class Http2ServerStream final : public Http2Stream,
   // As it was made.
   void reset();
   void fail(ErrorCode code, std::string detail);
-  // Content that the handler may take from where it is; what it leaves is copied.
-  void arrive(std::string_view content);
-  void keepArrived();
   void sendBlock(std::span<const HpackField> fields, bool end);
 
   Http2ServerSession* session_ = nullptr;
@@ -65,8 +63,7 @@ class Http2ServerStream final : public Http2Stream,
   Buffer memory_;          // what head_ points into
   Buffer trailer_memory_;  // what trailers_ points into
   Arena arena_;
-  Buffer kept_;               // content that came and was not taken
-  std::string_view arrived_;  // content in the session's input
+  Http2Content arrived_;
   Error failure_;
   uint64_t bytes_sent_ = 0;
   uint64_t last_frame_ = 0;  // of content, see Http2Wire

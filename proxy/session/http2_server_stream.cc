@@ -13,8 +13,7 @@ void Http2ServerStream::reset() {
   trailer_memory_.release();
   trailers_.clear();
   arena_.reset();
-  kept_.release();
-  arrived_ = {};
+  arrived_.clear();
   bytes_sent_ = last_frame_ = 0;
   failed_ = has_trailers_ = head_sent_ = no_content_ = false;
   response_ended_ = broken_off_ = tunnel_ = false;
@@ -28,33 +27,15 @@ void Http2ServerStream::fail(ErrorCode code, std::string detail) {
 
 // ---- Request ------------------------------------------------------------------------------------
 
-void Http2ServerStream::arrive(std::string_view content) {
-  if (kept_.empty()) {
-    arrived_ = content;
-  } else {
-    kept_.append(content);
-  }
-}
-
-void Http2ServerStream::keepArrived() {
-  kept_.append(arrived_);
-  arrived_ = {};
-}
-
 void Http2ServerStream::consume(size_t bytes) {
-  if (kept_.empty()) {
-    arrived_.remove_prefix(bytes);
-  } else {
-    kept_.consume(bytes);
-    kept_.releaseIfEmpty();
-  }
+  arrived_.consume(bytes);
   session_->codec().consume(*this, bytes);
 }
 
 // The request of a tunnel has no content; what comes then belongs to the tunnel.
 bool Http2ServerStream::requestEnded() const {
   if (!head_.upgrade.empty() && !tunnel_) return true;
-  return remote_ended && kept_.empty() && arrived_.empty();
+  return remote_ended && arrived_.empty();
 }
 
 // ---- Response -----------------------------------------------------------------------------------

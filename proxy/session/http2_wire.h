@@ -31,7 +31,9 @@ class Http2Wire {
             const Http2Options& options, HpackMemory& hpack);
 
   Connection& connection() { return *connection_; }
+  const Connection& connection() const { return *connection_; }
   Http2Codec& codec() { return codec_; }
+  const Http2Codec& codec() const { return codec_; }
 
   void beginTurn() { turn_bytes_ = 0; }
   // The next event; reads when nothing is there. NeedInput: nothing more this turn. What an event
@@ -57,7 +59,9 @@ class Http2Wire {
   bool writeFailed() const { return write_failed_; }
   // An errno value, or 0.
   int error() const { return error_; }
+  // In all.
   uint64_t bytesWritten() const { return written_; }
+  uint64_t bytesGathered() const { return written_ + out_.size(); }
 
   // Reads and drops, while the connection is being closed; false once nothing more is to be
   // expected.
