@@ -28,9 +28,6 @@ inline TimePoint readClock(clockid_t clock) {
 
 inline TimePoint monotonicNow() { return readClock(CLOCK_MONOTONIC); }
 
-// Within one kernel tick (4 ms) of monotonicNow(), at a quarter of its price: for deadlines.
-inline TimePoint monotonicCoarse() { return readClock(CLOCK_MONOTONIC_COARSE); }
-
 inline int64_t unixMillis() { return readClock(CLOCK_REALTIME).ns / 1'000'000; }
 
 }  // namespace flamegate::proxy

@@ -544,6 +544,12 @@ void Exchange::releaseUpstream() {
   lease_.stream = nullptr;
 }
 
+void Exchange::noteTraffic(TrafficStats& traffic) const {
+  traffic.noteRoute(route_index_, record_.ended - record_.started);
+  if (!record_.first_byte.set() || route_->redirect) return;
+  traffic.noteUpstream(route_->cluster_index, record_.first_byte - record_.upstream_begun);
+}
+
 void Exchange::finish() {
   releaseUpstream();
   timer_.disarm();
@@ -552,6 +558,7 @@ void Exchange::finish() {
   record_.ended = clock();
   record_.response_bytes = stream_->bytesSent();
   context_->counters.responses[record_.status / 100 % 6].add();
+  if (context_->traffic != nullptr && route_ != nullptr) noteTraffic(*context_->traffic);
   if (filter_state_ != nullptr) {
     for (const auto& filter : context_->filters) filter->onDone(*this);
   }

@@ -99,6 +99,7 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   bool replyWith(LocalReply reply);
   void abandon(std::string_view reason);
   void releaseUpstream();
+  void noteTraffic(TrafficStats& traffic) const;
   void finish();
   void arm(Deadline deadline, Duration after);
   void armConnect();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/schema/config.h"
+#include "proxy/exchange/traffic_stats.h"
 #include "proxy/net/tls_files.h"
 #include "proxy/profiling/setup.h"
 #include "proxy/route/router.h"
@@ -18,6 +19,7 @@ namespace flamegate::proxy {
 struct Snapshot {
   config::Config config;
   std::unique_ptr<Router> router;
+  std::shared_ptr<const TrafficLabels> traffic_labels;
   // One entry a cluster of the configuration, in its order, and control as the last.
   std::vector<UpstreamOptions> upstreams;
   std::unique_ptr<ProfilingSetup> profiling;

@@ -44,6 +44,7 @@ class WorkerContext {
   std::vector<std::unique_ptr<UpstreamPool>> pools;  // as Snapshot::upstreams
   std::vector<std::unique_ptr<Filter>> filters;      // in the order of requests
   std::vector<Filter*> response_filters;             // those of them that see every response
+  std::unique_ptr<TrafficStats> traffic;             // null: nobody reads it
   AccessLogger* access_log = nullptr;                // null: none is written
   size_t exchanges = 0;                              // that pin this context
 };

@@ -27,7 +27,7 @@ void Watch::onEvent(int, short events, void* self) {
   watch->callback_(watch->context_, events);
 }
 
-EventLoop::EventLoop() : timers_(monotonicCoarse()) {}
+EventLoop::EventLoop() : timers_(monotonicNow()) {}
 
 Result<std::unique_ptr<EventLoop>> EventLoop::create() {
   std::unique_ptr<EventLoop> loop(new EventLoop());

@@ -89,9 +89,9 @@ class EventLoop {
   }
   void deleteLater(std::unique_ptr<Deletable> object) { deleted_.push_back(std::move(object)); }
 
-  // The time of this batch of events, to one kernel tick.
+  // The time of this batch of events: when it was first asked for.
   TimePoint now() {
-    if (!now_.set()) now_ = monotonicCoarse();
+    if (!now_.set()) now_ = monotonicNow();
     return now_;
   }
   TimerWheel& timers() { return timers_; }

@@ -7,6 +7,25 @@
 #include <unistd.h>
 
 namespace flamegate::proxy {
+namespace {
+
+// In seconds, without zeros at the end.
+std::string fromMicros(uint64_t us) {
+  std::string fraction = std::to_string(1'000'000 + us % 1'000'000).substr(1);
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  return std::to_string(us / 1'000'000) + (fraction.empty() ? "" : "." + fraction);
+}
+
+std::string escaped(std::string_view label) {
+  std::string out;
+  for (char c : label) {
+    if (c == '"' || c == '\\') out.push_back('\\');
+    out.append(c == '\n' ? "\\n" : std::string(1, c));
+  }
+  return out;
+}
+
+}  // namespace
 
 void MetricsText::family(std::string_view name, std::string_view type, std::string_view help) {
   name_ = name;
@@ -15,23 +34,45 @@ void MetricsText::family(std::string_view name, std::string_view type, std::stri
 }
 
 void MetricsText::sample(uint64_t value, std::string_view labels) {
-  put(std::to_string(value), labels);
+  put({}, std::to_string(value), labels);
 }
 
-void MetricsText::sampleMillis(uint64_t thousandths, std::string_view labels) {
-  const std::string fraction = std::to_string(1000 + thousandths % 1000).substr(1);
-  put(std::to_string(thousandths / 1000) + "." + fraction, labels);
+void MetricsText::sampleMicros(uint64_t millionths, std::string_view labels) {
+  put({}, fromMicros(millionths), labels);
 }
 
-void MetricsText::put(std::string_view value, std::string_view labels) {
-  text_.append(name_);
+void MetricsText::histogram(std::string_view label_name, std::string_view label,
+                            const DurationHistogram::Values& values) {
+  const std::string labels = std::string(label_name) + "=\"" + escaped(label) + "\"";
+  uint64_t count = 0;
+  for (size_t i = 0; i < values.buckets.size(); ++i) {
+    count += values.buckets[i];
+    const bool last = i == DurationHistogram::kBoundsUs.size();
+    const std::string bound = last ? "+Inf" : fromMicros(DurationHistogram::kBoundsUs[i]);
+    put("_bucket", std::to_string(count), labels + ",le=\"" + bound + "\"");
+  }
+  put("_sum", fromMicros(values.sum_us), labels);
+  put("_count", std::to_string(count), labels);
+}
+
+void MetricsText::put(std::string_view suffix, std::string_view value, std::string_view labels) {
+  text_.append(name_).append(suffix);
   if (!labels.empty()) text_.append("{").append(labels).append("}");
   text_.append(" ").append(value).append("\n");
 }
 
+void appendTrafficMetrics(const TrafficRegistry::Totals& totals, MetricsText& out) {
+  out.family("flamegate_request_duration_seconds", "histogram",
+             "From a request's head to the end of its response, by route.");
+  for (const auto& [route, values] : totals.routes) out.histogram("route", route, values);
+  out.family("flamegate_upstream_duration_seconds", "histogram",
+             "From asking for a connection to the head of the response, by cluster.");
+  for (const auto& [cluster, values] : totals.clusters) out.histogram("cluster", cluster, values);
+}
+
 void appendProcessMetrics(uint64_t started_ms, MetricsText& out) {
   out.family("process_start_time_seconds", "gauge", "When the process began, in Unix time.");
-  out.sampleMillis(started_ms);
+  out.sampleMicros(started_ms * 1000);
   std::error_code error;
   const std::filesystem::directory_iterator descriptors("/proc/self/fd", error);
   out.family("process_open_fds", "gauge", "Open file descriptors.");

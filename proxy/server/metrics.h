@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "proxy/exchange/counters.h"
+#include "proxy/exchange/traffic_stats.h"
 
 namespace flamegate::proxy {
 
@@ -16,12 +17,15 @@ class MetricsText {
   void family(std::string_view name, std::string_view type, std::string_view help);
   // One sample of the family begun last. `labels` is empty or `name="value",…`, already escaped.
   void sample(uint64_t value, std::string_view labels = {});
-  // The same of a value in thousandths.
-  void sampleMillis(uint64_t thousandths, std::string_view labels = {});
+  // The same of a value in millionths.
+  void sampleMicros(uint64_t millionths, std::string_view labels = {});
+  // The samples of a histogram in seconds. `label`: the value of a label, of any bytes.
+  void histogram(std::string_view label_name, std::string_view label,
+                 const DurationHistogram::Values& values);
   const std::string& text() const { return text_; }
 
  private:
-  void put(std::string_view value, std::string_view labels);
+  void put(std::string_view suffix, std::string_view value, std::string_view labels);
 
   std::string name_;
   std::string text_;
@@ -29,6 +33,9 @@ class MetricsText {
 
 // This process, under the names that all Prometheus clients use. `started_ms`: Unix milliseconds.
 void appendProcessMetrics(uint64_t started_ms, MetricsText& out);
+
+// Durations by route and by cluster.
+void appendTrafficMetrics(const TrafficRegistry::Totals& totals, MetricsText& out);
 
 // What the workers have counted, summed.
 void appendWorkerMetrics(const std::vector<const WorkerCounters*>& workers, MetricsText& out);

@@ -171,6 +171,7 @@ Result<> Process::start() {
   if (!log) return fail(std::move(log.error()));
   access_log_ = std::move(*log);
   shared_.access_log = access_log_.get();
+  if (snapshot_->config.admin.address) shared_.traffic = &traffic_;
   shared_.make_filters = [this](const Snapshot& snapshot,
                                 std::vector<std::unique_ptr<Filter>>& filters) {
     if (snapshot.profiling->enabled()) {
@@ -403,6 +404,7 @@ std::string Process::metricsText() const {
   std::vector<const WorkerCounters*> counters;
   for (const auto& worker : workers_) counters.push_back(&worker->counters());
   appendWorkerMetrics(counters, out);
+  appendTrafficMetrics(traffic_.totals(), out);
   out.family("flamegate_reloads_total", "counter", "Configurations put in force by SIGHUP.");
   out.sample(reloads_);
   out.family("flamegate_reloads_failed_total", "counter", "Configurations that SIGHUP refused.");

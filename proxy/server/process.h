@@ -84,6 +84,7 @@ class Process {
   std::unique_ptr<AccessLogFile> access_log_;
   ThreadPool pool_;
   ProfilingRuntime profiling_;
+  TrafficRegistry traffic_;
   WorkerShared shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<AdminServer> admin_;

@@ -1,8 +1,8 @@
 #include "proxy/server/snapshot_builder.h"
 
-#include <netdb.h>
-
 #include <algorithm>
+
+#include <netdb.h>
 
 #include "proxy/base/log.h"
 
@@ -95,6 +95,7 @@ Result<std::shared_ptr<const Snapshot>> buildSnapshot(config::Config config, siz
   to_control.connections_max = kControlConnectionsMax;
   snapshot->upstreams.push_back(std::move(to_control));
   snapshot->config = std::move(config);
+  snapshot->traffic_labels = std::make_shared<const TrafficLabels>(snapshot->config);
   // The setup refers to the configuration where it finally lies.
   auto profiling = ProfilingSetup::create(snapshot->config);
   if (!profiling) return fail(std::move(profiling.error()));

@@ -89,6 +89,9 @@ void Worker::applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<Uniq
     if (filter->seesEveryResponse()) context->response_filters.push_back(filter.get());
   }
   context->access_log = access_log_.get();
+  if (shared_.traffic != nullptr) {
+    context->traffic = std::make_unique<TrafficStats>(snapshot->traffic_labels, *shared_.traffic);
+  }
   contexts_.push_back(std::move(context));
   dropUnusedContexts();
 
@@ -113,9 +116,10 @@ void Worker::listen(size_t listener, UniqueFd fd, const ServerSessionLimits& lim
   sessions.on_http2 = [](void* self, Http1ServerSession& session, Http2Handover handover) {
     static_cast<Worker*>(self)->onHttp2(session, std::move(handover));
   };
-  auto made = Listener::create(*loop_, std::move(fd), [this, listener](UniqueFd accepted, const Address& peer) {
-    accept(listener, std::move(accepted), peer);
-  });
+  auto made = Listener::create(*loop_, std::move(fd),
+                               [this, listener](UniqueFd accepted, const Address& peer) {
+                                 accept(listener, std::move(accepted), peer);
+                               });
   if (!made) {
     logError("worker", made.error().detail);
     return;

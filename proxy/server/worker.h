@@ -20,6 +20,7 @@ struct WorkerShared {
   // Adds the filters of one worker under one snapshot, in the order of requests.
   std::function<void(const Snapshot& snapshot, std::vector<std::unique_ptr<Filter>>& filters)>
       make_filters;
+  TrafficRegistry* traffic = nullptr;  // null: nobody reads it
   // Client connections over all workers, and their limit.
   std::atomic<size_t> connections{0};
   size_t connections_max = 0;
@@ -35,8 +36,8 @@ class Worker final : private HandlerFactory {
   const WorkerCounters& counters() const { return counters_; }
 
   void start();
-  // Puts a snapshot in force for new exchanges. `listeners` replace the present ones: the descriptors
-  // of the new snapshot's listeners in their order.
+  // Puts a snapshot in force for new exchanges. `listeners` replace the present ones: the
+  // descriptors of the new snapshot's listeners in their order.
   void apply(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners);
   // Stops accepting; connections end after their present response. `on_empty` is called on the
   // worker's thread when the last is gone.

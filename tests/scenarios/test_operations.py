@@ -340,6 +340,22 @@ class Admin(ProxyCase):
         self.assertEqual((self.page("/ready").status, self.page("/live").status), (200, 200))
         self.assertEqual(self.page("/nothing").status, 404)
 
+    def test_durations_are_counted_by_route_and_cluster_and_survive_a_reload(self):
+        route = {"match": {"prefix": "/"}, "cluster": "app", "name": 'a "quoted" name'}
+        with Proxy(self.app, {"routes": [route]}) as proxy:
+            for _ in range(3):
+                self.assertEqual(proxy.fetch().status, 200)
+            proxy.reload({"limits": {"idle": "20s"}})
+            self.assertEqual(proxy.fetch().status, 200)
+            metrics = proxy.metrics()
+        name = 'route="a \\"quoted\\" name"'
+        self.assertEqual(metrics[f"flamegate_request_duration_seconds_count{{{name}}}"], 4)
+        self.assertEqual(
+            metrics[f'flamegate_request_duration_seconds_bucket{{{name},le="+Inf"}}'], 4
+        )
+        self.assertLess(0, metrics[f"flamegate_request_duration_seconds_sum{{{name}}}"])
+        self.assertEqual(metrics['flamegate_upstream_duration_seconds_count{cluster="app"}'], 4)
+
     def test_metrics_are_in_the_text_format_and_count(self):
         before = self.proxy.metric("flamegate_requests_total")
         self.fetch()
