@@ -12,7 +12,6 @@ namespace {
 
 using State = ParseResult::State;
 
-constexpr size_t kMethodBytesMax = 32;
 constexpr int kEmptyLinesMax = 4;
 
 ParseResult bad(Http1Fault fault) { return {State::Bad, fault, 0}; }

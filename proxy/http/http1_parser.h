@@ -38,6 +38,9 @@ std::string_view http1FaultName(Http1Fault fault);
 // The status with which a server answers a request with this fault.
 uint16_t http1FaultStatus(Http1Fault fault);
 
+// The longest method that is served, in any version of HTTP.
+inline constexpr size_t kMethodBytesMax = 32;
+
 struct Http1Limits {
   size_t head_bytes_max = 64 * 1024;
   size_t fields_max = 100;

@@ -214,7 +214,8 @@ Http2Fault Http2BlockReader::takeMethod(RequestHead& head) const {
   if (status_.set || !method_.set) return Http2Fault::PseudoField;
   head.method_text = view(method_);
   head.method = methodOf(head.method_text);
-  if (head.method == Method::Other && !isToken(head.method_text)) return Http2Fault::Method;
+  const bool token = head.method_text.size() <= kMethodBytesMax && isToken(head.method_text);
+  if (head.method == Method::Other && !token) return Http2Fault::Method;
   const bool connect = head.method == Method::Connect;
   if (protocol_.set && !connect) return Http2Fault::PseudoField;
   if (connect && !protocol_.set) {
