@@ -58,7 +58,7 @@ void checkListeners(const Config& config, Findings& findings) {
   for (size_t i = 0; i < config.listeners.size(); ++i) {
     const Listener& listener = config.listeners[i];
     const std::string path = indexPath("listeners", i);
-    if (listener.proxy_protocol && listener.trusted_proxies.empty()) {
+    if (listener.proxy_protocol && listener.trusted_proxies.empty() && !listener.address.isUnix()) {
       findings.warn(joinPath(path, "proxy_protocol"),
                     "no peer may send PROXY lines while trusted_proxies is empty");
     }

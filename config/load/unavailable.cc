@@ -63,7 +63,6 @@ void report(Node& node, const std::string& path, const std::string& pattern, Fau
 const std::vector<Unavailable>& unavailableKeys() {
   static const std::vector<Unavailable> kKeys = {
       {"listeners[].tls.alpn[]", When::Is, {"h2"}},
-      {"listeners[].proxy_protocol", When::Is, {"true"}},
       {"clusters[].protocol", When::Is, {"h2", "auto"}},
       {"clusters[].tls", When::Given, {}},
       {"clusters[].balance", When::Is, {"random"}},
@@ -72,7 +71,6 @@ const std::vector<Unavailable>& unavailableKeys() {
       {"clusters[].outlier", When::Given, {}},
       {"clusters[].sidecar", When::Given, {}},
       {"profiling.trigger.path_segment", When::Is, {"true"}},
-      {"profiling.access[].client_cert", When::Given, {}},
       {"profiling.slow", When::Given, {}},
       {"control.address", When::IsNot, {"auto"}},
       {"control.agents.tls.alpn[]", When::Is, {"h2"}},

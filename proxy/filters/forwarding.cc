@@ -20,7 +20,7 @@ constexpr size_t kVisitsMax = 10;
 
 bool isTrusted(const Exchange& exchange, const Peer& peer) {
   const auto& trusted = exchange.config().listeners[peer.listener].trusted_proxies;
-  if (trusted.empty() || peer.is_unix) return false;
+  if (trusted.empty() || peer.is_unix || !peer.named) return false;
   return std::any_of(trusted.begin(), trusted.end(),
                      [&](const config::Cidr& network) { return network.contains(peer.ip); });
 }

@@ -6,6 +6,7 @@
 #include "proxy/exchange/exchange.h"
 #include "proxy/filters/profiled_request.h"
 #include "proxy/filters/session_endpoint.h"
+#include "proxy/net/transport.h"
 #include "proxy/profiling/announce.h"
 #include "proxy/profiling/own_cookies.h"
 #include "proxy/profiling/token_carriers.h"
@@ -44,6 +45,11 @@ bool isNavigation(const RequestHead& head) {
   }
   const auto accept = head.fields.findSingle(HeaderId::Accept);
   return accept && accept->find("text/html") != std::string_view::npos;
+}
+
+std::span<const std::string> certificateNames(const Peer& peer) {
+  if (peer.transport == nullptr) return {};
+  return peer.transport->peerNames();
 }
 
 class BadgeBody final : public BodyTransform {
@@ -153,8 +159,12 @@ Verdict ProfilingFilter::judge(Exchange& exchange, ProfiledRequest& request) {
   RequestHead& head = exchange.request();
   const Peer& peer = exchange.peer();
   const auto& trusted = exchange.config().listeners[peer.listener].trusted_proxies;
-  const ClientAddress client = findClientAddress(
-      peer.is_unix ? std::nullopt : std::optional<config::IpBytes>(peer.ip), trusted, head.fields);
+  ClientAddress client;
+  if (peer.named) {
+    client = findClientAddress(
+        peer.is_unix ? std::nullopt : std::optional<config::IpBytes>(peer.ip), trusted,
+        head.fields);
+  }
   request.secure = peer.secure;
   if (client.peer_trusted && head.fields.has(HeaderId::XForwardedProto)) {
     request.secure = head.fields.findSingle(HeaderId::XForwardedProto) == "https";
@@ -167,7 +177,7 @@ Verdict ProfilingFilter::judge(Exchange& exchange, ProfiledRequest& request) {
   const CarriedToken token = readToken(head, now_s, keys);
   const SessionView session = runtime_.sessions.find(marks.session_id, now);
 
-  AccessFacts facts{head, client, request.secure, {}, std::nullopt, now};
+  AccessFacts facts{head, client, request.secure, certificateNames(peer), std::nullopt, now};
   const bool token_good = token.good() && runtime_.revocations.allows(token.check.claims.jti);
   if (token_good) {
     facts.token = {token.check.claims.allow, token.check.claims.holder};

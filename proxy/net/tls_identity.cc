@@ -161,7 +161,7 @@ OCSP_SINGLERESP* findAnswer(OCSP_BASICRESP* basic, const Material& material) {
   return nullptr;
 }
 
-time_t toUnix(const ASN1_GENERALIZEDTIME* time) {
+time_t toUnix(const ASN1_TIME* time) {
   std::tm parts{};
   return ASN1_TIME_to_tm(time, &parts) == 1 ? timegm(&parts) : 0;
 }
@@ -247,6 +247,8 @@ TlsIdentity::~TlsIdentity() = default;
 
 const std::vector<std::string>& TlsIdentity::names() const { return material_->names; }
 const std::vector<TlsFileIssue>& TlsIdentity::warnings() const { return material_->warnings; }
+
+int64_t TlsIdentity::expiresAt() const { return toUnix(X509_get0_notAfter(material_->leaf())); }
 
 bool TlsIdentity::covers(std::string_view host) const {
   return std::any_of(material_->names.begin(), material_->names.end(),

@@ -46,6 +46,8 @@ class TlsIdentity {
   // Whether the leaf is for `host`: one of its names, `*` standing for one whole label (RFC 6125
   // §6.4.3). `host` in lower case, without port.
   bool covers(std::string_view host) const;
+  // The end of the leaf's validity, in Unix seconds.
+  int64_t expiresAt() const;
   // What an operator should know: expired, not valid yet, chain out of order, staple out of date.
   const std::vector<TlsFileIssue>& warnings() const;
 

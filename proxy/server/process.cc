@@ -185,6 +185,10 @@ Result<> Process::start() {
   if (predecessor_ != nullptr) sockets_->adopt(predecessor_->takeSockets());
   if (auto opened = sockets_->open(snapshot_->config.listeners); !opened) return opened;
   if (auto started = startWorkers(snapshot_); !started) return started;
+  auto renewal = TlsRenewal::create(*loop_);
+  if (!renewal) return fail(std::move(renewal.error()));
+  tls_renewal_ = std::move(*renewal);
+  tls_renewal_->watch(snapshot_);
   if (auto started = startAdmin(); !started) return started;
   sockets_->closeOthers(snapshot_->config.listeners);
   if (predecessor_ == nullptr) return {};
@@ -283,6 +287,7 @@ void Process::reload() {
   const bool control_changed = concernsControl(old, fresh);
   for (size_t i = 0; i < worker_count_; ++i) workers_[i]->apply(*snapshot, std::move(fds[i]));
   snapshot_ = std::move(*snapshot);
+  tls_renewal_->watch(snapshot_);
   sockets_->closeOthers(listeners);
   control_link_->setKeys(snapshot_->profiling->sessionKeys().current());
   if (control_changed) control_->restart();
@@ -417,6 +422,7 @@ std::string Process::metricsText() const {
   out.family("flamegate_control_restarts_total", "counter",
              "How often the control process ended by itself.");
   out.sample(control_->restarts());
+  tls_renewal_->appendMetrics(out);
   appendProfilingMetrics(out);
   return out.text();
 }

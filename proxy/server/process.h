@@ -13,6 +13,7 @@
 #include "proxy/server/control_link.h"
 #include "proxy/server/listen_sockets.h"
 #include "proxy/server/metrics.h"
+#include "proxy/server/tls_renewal.h"
 #include "proxy/server/upgrade.h"
 #include "proxy/server/worker.h"
 
@@ -87,6 +88,7 @@ class Process {
   TrafficRegistry traffic_;
   WorkerShared shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<TlsRenewal> tls_renewal_;
   std::unique_ptr<AdminServer> admin_;
   std::unique_ptr<ControlChild> control_;
   std::unique_ptr<ControlLink> control_link_;

@@ -5,6 +5,7 @@
 #include <netdb.h>
 
 #include "proxy/base/log.h"
+#include "proxy/server/tls_options.h"
 
 namespace flamegate::proxy {
 namespace {
@@ -29,29 +30,6 @@ UpstreamOptions upstreamOf(const config::Cluster& cluster, size_t workers) {
   options.pending_max = share(cluster.limits.pending);
   options.idle = cluster.timeout.idle;
   return options;
-}
-
-std::vector<std::string> alpnOf(const config::ListenerTls& tls) {
-  std::vector<std::string> names;
-  for (config::Alpn protocol : tls.alpn) {
-    names.emplace_back(protocol == config::Alpn::H2 ? "h2" : "http/1.1");
-  }
-  return names;
-}
-
-Result<std::unique_ptr<TlsListener>> tlsOf(const config::Listener& listener,
-                                           const std::shared_ptr<TlsTicketKeys>& tickets) {
-  if (!listener.tls) return std::unique_ptr<TlsListener>();
-  const config::ListenerTls& tls = *listener.tls;
-  TlsListener::Options options;
-  for (const config::ServerCertificate& files : tls.certificates) {
-    options.identities.push_back({files.cert, files.key, files.ocsp.value_or("")});
-  }
-  options.client_authorities = tls.client_ca.value_or("");
-  options.client_required = tls.client_auth == config::ClientAuth::Required;
-  options.allow_tls12 = tls.min_version == config::TlsVersion::Tls12;
-  options.alpn = alpnOf(tls);
-  return TlsListener::create(std::move(options), tickets);
 }
 
 }  // namespace
@@ -83,7 +61,7 @@ Result<std::shared_ptr<const Snapshot>> buildSnapshot(config::Config config, siz
   if (!router) return fail(std::move(router.error()));
   snapshot->router = std::move(*router);
   for (const config::Listener& listener : config.listeners) {
-    auto tls = tlsOf(listener, tickets);
+    auto tls = makeTlsListener(listener, tickets);
     if (!tls) return fail(std::move(tls.error()));
     snapshot->tls.push_back(std::move(*tls));
   }

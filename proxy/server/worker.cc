@@ -5,6 +5,7 @@
 
 #include "proxy/base/check.h"
 #include "proxy/base/log.h"
+#include "proxy/session/peer.h"
 
 namespace flamegate::proxy {
 namespace {
@@ -16,6 +17,16 @@ ServerSessionLimits limitsOf(const config::Limits& limits) {
       .idle = limits.idle,
       .h2_streams = limits.h2_streams,
   };
+}
+
+// Whether a peer's PROXY headers are believed. Who can open a unix-domain socket was let in by its
+// file's mode.
+bool mayRelay(const config::Listener& listener, const Address& address) {
+  char text[kPeerTextBytes];
+  const Peer peer = peerOf(address, text, 0);
+  if (peer.is_unix) return true;
+  return std::any_of(listener.trusted_proxies.begin(), listener.trusted_proxies.end(),
+                     [&peer](const config::Cidr& network) { return network.contains(peer.ip); });
 }
 
 // A session may leave the list meanwhile.
@@ -49,6 +60,13 @@ Result<std::unique_ptr<Worker>> Worker::create(WorkerShared& shared) {
                                of->onSessionClosed(of->http2_sessions_.take(session));
                              },
                          .owner = worker.get()});
+  worker->greeting_context_ = std::make_unique<ProxyGreetingContext>(
+      ProxyGreetingContext{.loop = *worker->loop_,
+                           .on_done =
+                               [](void* self, ProxyGreeting& greeting) {
+                                 static_cast<Worker*>(self)->onGreeted(greeting);
+                               },
+                           .owner = worker.get()});
   if (shared.access_log != nullptr) {
     worker->access_log_ =
         std::make_unique<AccessLogBuffer>(*worker->loop_, *shared.access_log, worker->counters_);
@@ -68,6 +86,7 @@ void Worker::stop() {
   if (!thread_.joinable()) return;
   loop_->post([this] {
     listeners_.clear();
+    while (ProxyGreeting* greeting = greetings_.front()) greetings_.take(*greeting);
     while (Http1ServerSession* session = sessions_.front()) sessions_.take(*session);
     while (Http2ServerSession* session = http2_sessions_.front()) http2_sessions_.take(*session);
     if (access_log_ != nullptr) access_log_->flush();
@@ -140,6 +159,44 @@ void Worker::accept(size_t listener, UniqueFd fd, const Address& peer) {
     return;
   }
   counters_.connections_open.add();
+  if (contexts_.back()->snapshot->config.listeners[listener].proxy_protocol) {
+    awaitProxyHeader(listener, std::move(fd), peer);
+  } else {
+    openSession(listener, std::move(fd), peer);
+  }
+}
+
+void Worker::awaitProxyHeader(size_t listener, UniqueFd fd, const Address& peer) {
+  if (!mayRelay(contexts_.back()->snapshot->config.listeners[listener], peer)) {
+    refuseConnection(listener, peer, "proxy-untrusted");
+    return;
+  }
+  auto greeting =
+      std::make_unique<ProxyGreeting>(*greeting_context_, std::move(fd), peer, listener);
+  greetings_.pushFront(std::move(greeting)).start();
+}
+
+void Worker::onGreeted(ProxyGreeting& greeting) {
+  loop_->deleteLater(greetings_.take(greeting));
+  const bool listens = greeting.listener() < contexts_.back()->snapshot->tls.size();
+  if (greeting.refusal().empty() && listens) {
+    openSession(greeting.listener(), greeting.takeFd(), greeting.client());
+  } else {
+    refuseConnection(greeting.listener(), greeting.peer(),
+                     listens ? greeting.refusal() : "listener-closed");
+  }
+}
+
+// Ends a connection on which no protocol has begun, so that there is no answer to give.
+void Worker::refuseConnection(size_t listener, const Address& peer, std::string_view reason) {
+  char text[kPeerTextBytes];
+  onRefused(peerOf(peer, text, listener), 0, reason);
+  shared_.connections.fetch_sub(1, std::memory_order_relaxed);
+  counters_.connections_open.subtract();
+  if (draining_) reportIfEmpty();
+}
+
+void Worker::openSession(size_t listener, UniqueFd fd, const Address& peer) {
   auto session = std::make_unique<Http1ServerSession>(*session_contexts_[listener], std::move(fd),
                                                       peer, listener);
   const auto& tls = contexts_.back()->snapshot->tls[listener];
@@ -213,7 +270,7 @@ void Worker::drain(std::function<void()> on_empty) {
 }
 
 void Worker::reportIfEmpty() {
-  if (!sessions_.empty() || !http2_sessions_.empty() || !on_empty_) return;
+  if (!greetings_.empty() || !sessions_.empty() || !http2_sessions_.empty() || !on_empty_) return;
   std::exchange(on_empty_, nullptr)();
 }
 

@@ -11,6 +11,7 @@
 #include "proxy/server/access_log.h"
 #include "proxy/session/http1_server_session.h"
 #include "proxy/session/http2_server_session.h"
+#include "proxy/session/proxy_greeting.h"
 
 namespace flamegate::proxy {
 
@@ -55,6 +56,10 @@ class Worker final : private HandlerFactory {
 
   void applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners);
   void accept(size_t listener, UniqueFd fd, const Address& peer);
+  void awaitProxyHeader(size_t listener, UniqueFd fd, const Address& peer);
+  void onGreeted(ProxyGreeting& greeting);
+  void openSession(size_t listener, UniqueFd fd, const Address& peer);
+  void refuseConnection(size_t listener, const Address& peer, std::string_view reason);
   void listen(size_t listener, UniqueFd fd, const ServerSessionLimits& limits);
   void onHttp2(Http1ServerSession& session, Http2Handover handover);
   void onSessionClosed(std::unique_ptr<Deletable> session);
@@ -78,6 +83,8 @@ class Worker final : private HandlerFactory {
   ObjectPool<Http2ServerStream> http2_streams_;
   std::unique_ptr<Http2ServerContext> http2_context_;
   std::vector<std::unique_ptr<Listener>> listeners_;
+  std::unique_ptr<ProxyGreetingContext> greeting_context_;
+  OwningList<ProxyGreeting> greetings_;
   OwningList<Http1ServerSession> sessions_;
   OwningList<Http2ServerSession> http2_sessions_;
   bool draining_ = false;

@@ -45,6 +45,7 @@ Http1ServerSession::~Http1ServerSession() {
 
 void Http1ServerSession::setSecure(std::unique_ptr<Transport> transport) {
   peer_.secure = true;
+  peer_.transport = transport.get();
   connection_->setTransport(std::move(transport));
 }
 

@@ -1,8 +1,8 @@
 #include "proxy/session/peer.h"
 
-#include <arpa/inet.h>
-
 #include <cstring>
+
+#include <arpa/inet.h>
 
 namespace flamegate::proxy {
 
@@ -10,7 +10,8 @@ Peer peerOf(const Address& address, char (&text)[kPeerTextBytes], size_t listene
   Peer peer;
   peer.listener = listener;
   peer.port = address.port();
-  peer.is_unix = address.isUnix() || address.family() == AF_UNSPEC;
+  peer.is_unix = address.isUnix();
+  peer.named = address.family() != AF_UNSPEC;
   if (address.family() == AF_INET) {
     const auto* v4 = reinterpret_cast<const sockaddr_in*>(address.get());
     peer.ip[10] = peer.ip[11] = 0xff;
@@ -25,7 +26,7 @@ Peer peerOf(const Address& address, char (&text)[kPeerTextBytes], size_t listene
       inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
     }
   } else {
-    std::strcpy(text, "unix");
+    std::strcpy(text, peer.named ? "unix" : "unknown");  // RFC 7239 §6.2
   }
   peer.text = text;
   return peer;

@@ -9,7 +9,7 @@ namespace flamegate::proxy {
 // The longest text of an address, with its NUL.
 inline constexpr size_t kPeerTextBytes = 46;
 
-// `text` is the memory of the result's view.
+// `text` is the memory of the result's view. An unspecified address is that of somebody unnamed.
 Peer peerOf(const Address& address, char (&text)[kPeerTextBytes], size_t listener);
 
 }  // namespace flamegate::proxy

@@ -17,14 +17,18 @@
 
 namespace flamegate::proxy {
 
+class Transport;
+
 // Who is at the other end of a client connection. A value of its session.
 struct Peer {
   std::array<uint8_t, 16> ip{};  // IPv4 as ::ffff:a.b.c.d; zero for a unix-domain peer
   uint16_t port = 0;
   bool is_unix = false;
+  bool named = true;  // false: a proxy in front relays for somebody it does not name; no address
   bool secure = false;      // the client's side is TLS
+  const Transport* transport = nullptr;  // with TLS: what its handshake showed; the connection's
   size_t listener = 0;      // index in the configuration
-  std::string_view text;    // the address without port; "unix" for a unix-domain peer
+  std::string_view text;    // the address without port; "unix" for a unix-domain peer, "unknown"
 };
 
 // The server's end of a stream. Owner: its session. Thread: its loop's.

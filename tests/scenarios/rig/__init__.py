@@ -9,5 +9,6 @@ from . import pprof
 from .message import Head, ProtocolError, Response
 from .process import Proxy, binary, free_port
 from .redis import Redis
+from .tls import Authority, names_shown, tls_client
 from .token import TokenMint
 from .upstream import CLOSE, Upstream, chunk, chunked, html, reply

@@ -232,7 +232,7 @@ class Proxy:
                 return None
             lines = self.access_log_path.read_bytes().split(b"\n")[:-1]
             records = [json.loads(line.decode("utf-8", "strict")) for line in lines]
-            wanted = [record for record in records if record["path"].startswith(path)]
+            wanted = [record for record in records if record.get("path", "").startswith(path)]
             return wanted if len(wanted) >= count else None
 
         return wait_until(read, f"{count} log records of {path}")
