@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "control/route_label.h"
+#include "agent-protocol/wire/route_label.h"
 
 namespace flamegate::control {
 namespace {
@@ -69,7 +69,7 @@ void applyCapture(ProfileRecord& record, const agent::CaptureRecord& capture, bo
   if (!has_upload) {
     record.interval = micros(capture.interval_us);
     record.host = hostOf(capture.endpoint);
-    record.route = routeLabel(capture.route, capture.method, {}, capture.path);
+    record.route = agent::routeLabel(capture.route, capture.method, {}, capture.path);
   }
   if (capture.ack) {
     if (record.agent.empty()) record.agent = capture.ack->agent;
@@ -85,7 +85,7 @@ void applyCapture(ProfileRecord& record, const agent::CaptureRecord& capture, bo
 }
 
 std::string routeOf(const ProfileRecord& record, const Part& part, const std::string& route_name) {
-  return routeLabel(route_name, record.method, part.meta.route, record.path);
+  return agent::routeLabel(route_name, record.method, part.meta.route, record.path);
 }
 
 void applyPart(ProfileRecord& record, const Part& part, const Assembled& assembled, bool first,

@@ -2,6 +2,7 @@
 
 #include "agent-protocol/token/control_call.h"
 #include "agent-protocol/wire/request_header.h"
+#include "agent-protocol/wire/route_label.h"
 #include "proxy/base/strings.h"
 #include "proxy/exchange/exchange.h"
 #include "proxy/filters/profiled_request.h"
@@ -289,9 +290,8 @@ void ProfilingFilter::admit(Exchange& exchange, ProfiledRequest& request, const 
   const config::ProfilingPolicy& policy = request.policy.config;
   const config::Route& route = *exchange.route();
   const CaptureOptions options = effectiveOptions(policy.defaults, decision.options);
-  const std::string label = !route.name.empty() ? route.name
-                                                : std::string(exchange.originalMethod()) + " " +
-                                                      std::string(exchange.path());
+  const std::string label =
+      agent::routeLabel(route.name, exchange.originalMethod(), {}, exchange.path());
   auto admitted = Admission::admit(runtime_.admissions.open(route.cluster), label, policy.limits,
                                    std::chrono::milliseconds(options.max_ms), now);
   if (admitted.refusal) {

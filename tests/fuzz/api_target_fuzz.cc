@@ -6,14 +6,14 @@
 
 #include "control/api/list_query.h"
 #include "control/api/target.h"
-#include "control/route_label.h"
+#include "agent-protocol/wire/route_label.h"
 #include "proxy/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace flamegate::control;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   CHECK(percentDecode(percentEncode(text), false) == text);
-  CHECK(foldIds(foldIds(text)) == foldIds(text));
+  CHECK(agent::foldIds(agent::foldIds(text)) == agent::foldIds(text));
   std::optional<Target> target = parseTarget(text);
   if (!target) return 0;
   for (const std::string& segment : target->path) CHECK(segment != "." && segment != "..");

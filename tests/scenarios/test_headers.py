@@ -218,6 +218,29 @@ class Limits(ProfilingCase):
         self.assertLessEqual(profiled, 2)
 
 
+class LimitsOfARoute(ProfilingCase):
+    CONFIG = {"profiling": {"limits": {"concurrent": 8, "per_minute": 1000, "per_route": 2}}}
+
+    def test_paths_that_differ_in_ids_are_one_route(self):
+        def hold(request):
+            if request.target.startswith("/users/"):
+                request.connection.wait_for_close(5)
+                request.connection.close()
+                return None
+            return reply()
+
+        self.app.answer(hold)
+        for user in (1, 2):
+            target = f"/users/{user}?pp=async-flamegraph"
+            self.connect().request("GET", target, host="localhost")
+        self.app.wait_for_requests(2)
+        with self.connect() as client:
+            client.request("GET", "/users/3?pp=async-flamegraph", host="localhost")
+            self.app.wait_for_requests(3)
+            self.assertFalse(self.app.requests[-1].has("Flamegate-Profile"))
+        self.assert_profiled(self.trigger("/items/3"))
+
+
 class LimitedDialects(ProfilingCase):
     CONFIG = {
         "profiling": {"headers": {"native": False, "miniprofiler": True, "server_timing": False}}

@@ -1,8 +1,8 @@
-#include "control/route_label.h"
+#include "agent-protocol/wire/route_label.h"
 
 #include <algorithm>
 
-namespace flamegate::control {
+namespace flamegate::agent {
 namespace {
 
 constexpr size_t kLongWord = 20;
@@ -48,4 +48,4 @@ std::string routeLabel(std::string_view configured, std::string_view method,
   return label;
 }
 
-}  // namespace flamegate::control
+}  // namespace flamegate::agent

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace flamegate::control {
+namespace flamegate::agent {
 
 // Replaces path segments that look like ids by `:id`: digits, UUIDs, hexadecimal of 8 or more with
 // a digit in it, and words of 20 or more with a digit in them. "/users/42/edit" is
@@ -16,4 +16,4 @@ std::string foldIds(std::string_view path);
 std::string routeLabel(std::string_view configured, std::string_view method,
                        std::string_view agents_route, std::string_view path);
 
-}  // namespace flamegate::control
+}  // namespace flamegate::agent
