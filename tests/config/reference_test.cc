@@ -77,7 +77,7 @@ std::vector<std::filesystem::path> examples() {
   return paths;
 }
 
-TEST_P(Example, LoadsWithoutFaultsAndWarnings) {
+LoadOptions exampleOptions() {
   LoadOptions options;
   options.check_files = false;
   options.environment = [](const std::string& name) -> std::optional<std::string> {
@@ -85,7 +85,11 @@ TEST_P(Example, LoadsWithoutFaultsAndWarnings) {
     if (name == "OPS_PASSWORD_HASH") return "$2b$12$abcdefghijklmnopqrstuv";
     return std::nullopt;
   };
-  const Loading loading = loadFile(GetParam().string(), options);
+  return options;
+}
+
+TEST_P(Example, LoadsWithoutFaultsAndWarnings) {
+  const Loading loading = loadFile(GetParam().string(), exampleOptions());
   ASSERT_TRUE(loading) << linesOf(loading.error());
   EXPECT_EQ(linesOf(loading->warnings), "");
 }
@@ -94,6 +98,68 @@ std::string exampleName(const testing::TestParamInfo<std::filesystem::path>& exa
   std::string name = example.param.stem().string();
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
+}
+
+// The blocks of a page that are marked as YAML and nothing more, by the line that they begin at.
+std::map<int, std::string> yamlBlocks(const std::string& page) {
+  std::map<int, std::string> blocks;
+  std::ifstream stream(page);
+  int number = 0;
+  std::string* block = nullptr;
+  for (std::string line; std::getline(stream, line);) {
+    ++number;
+    if (line == "```yaml") {
+      block = &blocks[number];
+    } else if (line == "```") {
+      block = nullptr;
+    } else if (block != nullptr) {
+      *block += line + "\n";
+    }
+  }
+  return blocks;
+}
+
+TEST(Moving, ShowsConfigurationsThatLoad) {
+  const auto blocks = yamlBlocks(FLAMEGATE_SOURCE_DIR "/config/moving.md");
+  EXPECT_EQ(blocks.size(), 3U);
+  for (const auto& [line, text] : blocks) {
+    const Loading loading = loadText(text, "moving.md", ".", exampleOptions());
+    ASSERT_TRUE(loading) << "line " << line << ": " << linesOf(loading.error());
+    EXPECT_EQ(linesOf(loading->warnings), "") << "line " << line;
+  }
+}
+
+bool isFullKey(const std::string& word) {
+  if (word.find_first_of(" :,{") != std::string::npos) return false;
+  const auto begins = [&](std::string_view with) { return word.rfind(with, 0) == 0; };
+  return begins("listeners[].") || begins("routes[].") || begins("clusters[].") || begins("limits.");
+}
+
+// What stands between the backticks of a table's cell.
+std::vector<std::string> codeOf(const std::string& cell) {
+  std::vector<std::string> words;
+  std::istringstream stream(cell);
+  bool code = false;
+  for (std::string part; std::getline(stream, part, '`'); code = !code) {
+    if (code) words.push_back(part);
+  }
+  return words;
+}
+
+TEST(Moving, NamesKeysThatExist) {
+  std::set<std::string> known;
+  for (const KeyInfo& key : listKeys()) known.insert(key.path);
+  size_t seen = 0;
+  std::ifstream stream(FLAMEGATE_SOURCE_DIR "/config/moving.md");
+  for (std::string line; std::getline(stream, line);) {
+    if (line.rfind("| ", 0) != 0) continue;
+    for (const std::string& word : codeOf(cellsOf(line).back())) {
+      if (!isFullKey(word)) continue;
+      ++seen;
+      EXPECT_EQ(known.count(word), 1U) << word;
+    }
+  }
+  EXPECT_GT(seen, 40U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Example, testing::ValuesIn(examples()), exampleName);
