@@ -28,8 +28,8 @@ IoResult Connection::read(Buffer& into, size_t room) {
 }
 
 IoResult Connection::write(std::span<const iovec> pieces) {
-  return transport_ != nullptr ? transport_->write(pieces)
-                               : writeSocket(fd_.get(), pieces, ready_);
+  if (transport_ != nullptr) return transport_->write(pieces);
+  return writeSocket(fd_.get(), pieces, ready_, ending_ ? MSG_MORE : 0);
 }
 
 IoResult Connection::write(std::string_view bytes) {

@@ -52,6 +52,9 @@ class Connection {
   bool writable() const { return ready_.writable; }
   bool peerClosed() const { return ready_.peer_closed; }
 
+  // What is written from now on is the end: the last segment waits for closeWrite() or the close, which must follow
+  // at once, and takes the FIN along. A segment and a wake-up of the peer less for each connection.
+  void endWithNextWrite() { ending_ = true; }
   // Ends our direction (FIN, after close_notify with TLS).
   void closeWrite();
   // Makes close() send RST, so that the peer sees the message broken off.
@@ -69,6 +72,7 @@ class Connection {
   ConnectionEvents* events_;
   UniqueFd fd_;  // closed after watch_ has gone
   Readiness ready_;
+  bool ending_ = false;
   std::unique_ptr<Transport> transport_;
   Watch watch_;
 };

@@ -27,19 +27,19 @@ IoResult readSocket(int fd, std::span<char> into, Readiness& ready) {
   return {IoResult::State::Failed, errno, 0};
 }
 
-IoResult writeSocket(int fd, std::span<const iovec> pieces, Readiness& ready) {
+IoResult writeSocket(int fd, std::span<const iovec> pieces, Readiness& ready, int flags) {
   if (!ready.writable) return {};
   size_t wanted = 0;
   for (const iovec& piece : pieces) wanted += piece.iov_len;
   ssize_t sent;
   do {
     if (pieces.size() == 1) {
-      sent = ::send(fd, pieces[0].iov_base, pieces[0].iov_len, MSG_NOSIGNAL);
+      sent = ::send(fd, pieces[0].iov_base, pieces[0].iov_len, flags | MSG_NOSIGNAL);
     } else {
       msghdr message{};
       message.msg_iov = const_cast<iovec*>(pieces.data());
       message.msg_iovlen = pieces.size();
-      sent = ::sendmsg(fd, &message, MSG_NOSIGNAL);
+      sent = ::sendmsg(fd, &message, flags | MSG_NOSIGNAL);
     }
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0) {

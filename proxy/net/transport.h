@@ -66,6 +66,7 @@ class Transport {
 
 // Plain socket calls that keep `ready` true to what the kernel said.
 IoResult readSocket(int fd, std::span<char> into, Readiness& ready);
-IoResult writeSocket(int fd, std::span<const iovec> pieces, Readiness& ready);
+// `flags`: of send(2), beside MSG_NOSIGNAL.
+IoResult writeSocket(int fd, std::span<const iovec> pieces, Readiness& ready, int flags = 0);
 
 }  // namespace flamegate::proxy

@@ -131,6 +131,7 @@ bool Http1ServerSession::step() {
         close();
         return false;
       }
+      if (response_ended_ && close_after_ && requestEnded()) connection_->endWithNextWrite();
       flush();
       if (failed_ && !failure_told_) {
         failure_told_ = true;

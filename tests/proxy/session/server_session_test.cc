@@ -1,4 +1,9 @@
 // What a server session reads, and how its connection goes on or ends.
+#include <netinet/tcp.h>
+
+#include <array>
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include "tests/proxy/session/fake_handlers.h"
@@ -219,6 +224,26 @@ TEST_F(ServerSessionTest, TellsAWaitingHandlerThatTheClientReset) {
   client.reset();
   runUntil(*loop, [&] { return closed(); });
   EXPECT_EQ(handlers.log.count("failure reset"), 1u);
+}
+
+// The response and the end of the connection are one segment (RFC 9293 §3.8.2 leaves that to us).
+TEST_F(ServerSessionTest, EndsTheConnectionWithTheLastBytes) {
+  // The C library's tcp_info ends before tcpi_segs_in.
+  const auto segments = [&] {
+    std::array<char, 256> info{};
+    socklen_t size = info.size();
+    EXPECT_EQ(::getsockopt(client.get(), IPPROTO_TCP, TCP_INFO, info.data(), &size), 0);
+    uint32_t came = 0;
+    std::memcpy(&came, info.data() + 140, sizeof came);
+    return came;
+  };
+  open(makeTcpPair());
+  // Before the request the client has got the SYN's answer; then its acknowledgement, at most, and the end.
+  const auto before = segments();
+  send("GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(receive(), response("GET /echo ", "Connection: close\r\n"));
+  EXPECT_TRUE(client_ended);
+  EXPECT_LE(segments() - before, 2u);
 }
 
 TEST_F(ServerSessionTest, EndsAnIdleConnectionSoonWhenDrained) {
