@@ -62,7 +62,6 @@ void report(Node& node, const std::string& path, const std::string& pattern, Fau
 
 const std::vector<Unavailable>& unavailableKeys() {
   static const std::vector<Unavailable> kKeys = {
-      {"listeners[].tls.alpn[]", When::Is, {"h2"}},
       {"clusters[].protocol", When::Is, {"h2", "auto"}},
       {"clusters[].tls", When::Given, {}},
       {"clusters[].balance", When::Is, {"random"}},

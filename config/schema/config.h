@@ -46,7 +46,7 @@ struct ListenerTls {
   std::optional<std::string> client_ca;  // PEM file; absent: client certificates are not asked
   ClientAuth client_auth = ClientAuth::Required;  // with client_ca only
   TlsVersion min_version = TlsVersion::Tls12;
-  std::vector<Alpn> alpn{Alpn::Http11};  // by preference
+  std::vector<Alpn> alpn{Alpn::H2, Alpn::Http11};  // by preference
   bool operator==(const ListenerTls&) const = default;
 };
 

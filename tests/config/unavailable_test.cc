@@ -36,7 +36,6 @@ const std::vector<Use>& uses() {
       {"listeners[].tls.certificates",
        "    tls: {certificates: [{cert: a, key: b}, {cert: c, key: d}]}\n", "", "",
        "listeners[0].tls.certificates"},
-      {"listeners[].tls.alpn[]", tls("alpn: [h2, http/1.1]"), "", "", "listeners[0].tls.alpn[0]"},
       {"listeners[].proxy_protocol", "    proxy_protocol: true\n", "", "",
        "listeners[0].proxy_protocol"},
       {"clusters[].protocol", "", ofCluster("protocol: h2"), "", "clusters[0].protocol"},
