@@ -3,6 +3,7 @@
 #include "proxy/base/strings.h"
 #include "proxy/exchange/failure.h"
 #include "proxy/http/http1_writer.h"
+#include "proxy/net/transport.h"
 #include "proxy/route/path.h"
 
 namespace flamegate::proxy {
@@ -115,6 +116,7 @@ bool Exchange::routeRequest() {
   RequestHead& head = request();
   step_ = Step::Filter;
   if (head.method == Method::Connect) return replyWith({.status = 405, .reason = "connect"});
+  if (isMisdirected()) return replyWith({.status = 421, .reason = "misdirected"});
   path_ = head.target == "*" ? std::string_view("/") : head.path();
   if (!isPlainPath(path_)) {
     auto normal = normalizePath(path_);
@@ -137,6 +139,20 @@ bool Exchange::routeRequest() {
     return replyWith({.status = 413, .reason = "request-too-large"});
   }
   return true;
+}
+
+// A gateway answers for its origins (RFC 9110 §3.7), so that it is the one to say that a request belongs
+// on another connection (§7.4, §15.5.20): one with the certificate that its host has here. Requests for
+// hosts that no certificate is for are served; another connection would do no better.
+bool Exchange::isMisdirected() const {
+  const Transport* transport = peer().transport;
+  return transport != nullptr && transport->isMisdirected(hostOf(request().authority));
+}
+
+bool Exchange::replyWithoutRoute() {
+  const bool served = context_->snapshot->router->servesHost(hostOf(request().authority));
+  if (!served) return replyWith({.status = 421, .reason = "unknown-host"});
+  return replyWith({.status = 404, .reason = "no-route"});
 }
 
 void Exchange::clearRoute() {
@@ -163,7 +179,7 @@ bool Exchange::runFilters() {
                       .reason = "redirect",
                       .fields = {{"Location", route_->redirect->to}}});
   }
-  if (pool_ == nullptr) return replyWith({.status = 404, .reason = "no-route"});
+  if (pool_ == nullptr) return replyWithoutRoute();
   step_ = Step::Acquire;
   return true;
 }

@@ -72,6 +72,8 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   void advance();
   bool step();
   bool routeRequest();
+  bool isMisdirected() const;
+  bool replyWithoutRoute();
   void clearRoute();
   bool runFilters();
   bool acquire();

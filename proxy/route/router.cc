@@ -184,8 +184,9 @@ std::string_view Router::rewrite(size_t route, std::string_view target,
   return memory;
 }
 
-bool Router::knowsHost(std::string_view host) const {
+bool Router::servesHost(std::string_view host) const {
   for (const auto& entry : entries_) {
+    if (entry->hosts.empty()) return true;
     for (const config::HostPattern& pattern : entry->hosts) {
       if (matchesHost(pattern, host)) return true;
     }

@@ -35,8 +35,8 @@ class Router {
   std::string_view rewrite(size_t route, std::string_view target, std::string_view normal_path,
                            std::string& memory) const;
 
-  // Whether some route names this host, so that it is known to be ours.
-  bool knowsHost(std::string_view host) const;
+  // Whether some route is for this host, by name or because it is for any.
+  bool servesHost(std::string_view host) const;
 
  private:
   struct Entry;

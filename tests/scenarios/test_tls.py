@@ -67,6 +67,17 @@ class Certificates(TlsCase):
         ]:
             self.assertEqual(names_shown(self.proxy.port, context, name)[0], shown)
 
+    def test_a_request_for_another_certificate_is_misdirected(self):  # RFC 9110 §7.4, §15.5.20
+        self.app.reset_log()
+        with self.connect() as client:
+            for host in ("c.test", "C.test:443", "y.b.test"):
+                self.assertEqual(client.fetch(target="/no", host=host).status, 421)
+            for host in ("a.test", "127.0.0.1", "internal"):
+                self.assertEqual(client.fetch(target="/yes", host=host).status, 200)
+        with self.connect(name="y.b.test") as client:
+            self.assertEqual(client.fetch(target="/yes", host="x.b.test").status, 200)
+        self.assertNotIn("/no", self.app.targets())
+
     def test_a_client_that_knows_rsa_alone_is_shown_that(self):
         context = self.authority.client_context()
         context.maximum_version = ssl.TLSVersion.TLSv1_2

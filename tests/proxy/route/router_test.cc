@@ -73,9 +73,11 @@ TEST(Router, ComparesHostsWithoutCaseAndPort) {
   EXPECT_EQ(Request("/", ".example.org").route(*router), std::nullopt);
   EXPECT_EQ(Request("/", "shop.example.evil").route(*router), std::nullopt);
   EXPECT_EQ(Request("/", "").route(*router), std::nullopt);
-  EXPECT_TRUE(router->knowsHost("SHOP.example"));
-  EXPECT_TRUE(router->knowsHost("x.example.org"));
-  EXPECT_FALSE(router->knowsHost("other.example"));
+  EXPECT_TRUE(router->servesHost("SHOP.example"));
+  EXPECT_TRUE(router->servesHost("x.example.org"));
+  EXPECT_FALSE(router->servesHost("other.example"));
+  Route any = prefix("/x");
+  EXPECT_TRUE(routerOf({named, any})->servesHost("other.example"));
 }
 
 TEST(Router, LooksAtMethodsHeadersAndQuery) {
