@@ -117,11 +117,12 @@ void Http2ClientSession::runTurn() {
   tellFailed();
   wire_.flush();
   in_turn_ = false;
-  if (lost_) {
-    if (lent() == 0 && !retired_) owner_.onSessionLost(*this, nullptr);
+  if (retired_) return;
+  if (spent_ && lent() == 0) {
+    owner_.onSessionLost(*this, stood_ ? nullptr : &failure_);
     return;
   }
-  if (wire_.cutShort()) touch();
+  if (!lost_ && wire_.mayGoOn()) touch();
   if (free_before == 0 && streamsFree() > 0) owner_.onStreamsFree(*this);
 }
 
@@ -275,6 +276,7 @@ void Http2ClientSession::checkEnd() {
 
 void Http2ClientSession::lose(ErrorCode code, std::string_view detail) {
   spent_ = lost_ = true;
+  failure_ = Error{code, ErrorSource::Upstream, Retry::Yes, std::string(detail)};
   for (Http2ClientStream* stream = streams_.front(); stream != nullptr;
        stream = streams_.next(*stream)) {
     if (stream->failed_ || stream->response_complete_) continue;

@@ -140,6 +140,7 @@ class Http2ClientSession final : public ClientSession, private ConnectionEvents,
   IntrusiveList<Http2ClientStream, Http2Blocked> blocked_;  // have content that was not taken
   IntrusiveList<Http2ClientStream, Http2Failed> failed_;    // to be told
   Http2ClientStream* current_ = nullptr;                    // whose user has its turn
+  Error failure_;                                           // once lost_
   uint64_t begun_ = 0;
   bool in_turn_ = false;
   bool stood_ = false;  // SETTINGS came

@@ -79,7 +79,7 @@ void Http2ServerSession::runTurn() {
   in_turn_ = false;
   closeIfOver();
   if (phase_ == Phase::Closed) return;
-  if (wire_.cutShort()) context_.loop.resumeLater(*this);
+  if (wire_.mayGoOn()) context_.loop.resumeLater(*this);
   armTimer();
 }
 
@@ -108,9 +108,6 @@ void Http2ServerSession::onEvent(const Http2Event& event) {
       return;
     case Kind::Reset:
       onReset(event);
-      return;
-    case Kind::Room:
-      room_ = true;
       return;
     case Kind::Drained:
       codec().sendGoAway(Http2Error::NoError, {});
@@ -170,9 +167,8 @@ void Http2ServerSession::failAll(ErrorCode code, std::string_view detail) {
 void Http2ServerSession::serveBlocked() {
   for (int round = 0; round < kRoundsPerTurn; ++round) {
     flush();
-    const bool room = wire_.hasRoom() && (room_ || round > 0 || codec().windowOpen());
-    room_ = false;
-    if (blocked_.empty() || !room || wire_.writeFailed()) return;
+    if (blocked_.empty() || !wire_.hasRoom() || !codec().windowOpen() || wire_.writeFailed())
+      return;
     bool moved = false;
     IntrusiveList<Http2ServerStream, Http2Blocked> waiting;
     waiting.takeAll(blocked_);

@@ -162,7 +162,6 @@ class Http2ServerSession final : public Deletable,
   Phase phase_ = Phase::Open;
   Wait wait_ = Wait::None;
   bool in_turn_ = false;
-  bool room_ = false;  // a window grew
   bool draining_ = false;
 };
 

@@ -32,14 +32,9 @@ Http2Event Http2Wire::next() {
 }
 
 bool Http2Wire::read() {
-  if (out_.size() > kUnreadBytesMax) {
-    flush();
-    if (out_.size() > kUnreadBytesMax) return false;
-  }
-  if (turn_bytes_ >= kTurnBytesMax) {
-    cut_short_ = true;
-    return false;
-  }
+  if (out_.size() > kUnreadBytesMax) flush();
+  cut_short_ = out_.size() > kUnreadBytesMax || turn_bytes_ >= kTurnBytesMax;
+  if (cut_short_) return false;
   size_t room = in_.empty() ? BufferPool::kSmallBytes : BufferPool::kSmallBytes / 4;
   if (filled_) room = BufferPool::kLargeBytes - in_.size();
   const IoResult got = connection_->read(in_, room);

@@ -39,8 +39,9 @@ class Http2Wire {
   // The next event; reads when nothing is there. NeedInput: nothing more this turn. What an event
   // points to lasts until the next call.
   Http2Event next();
-  // The turn ended before the input did: there has to be another.
-  bool cutShort() const { return cut_short_; }
+  // The turn ended before the input did, and nothing stands in the way of another: no event will
+  // ask for it. Otherwise the socket will tell when it takes more.
+  bool mayGoOn() const { return cut_short_ && hasRoom(); }
   // The peer ended its direction, or the connection broke.
   bool inputEnded() const { return input_ended_; }
   bool idle() const { return in_.empty(); }

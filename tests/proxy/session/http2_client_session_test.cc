@@ -162,7 +162,11 @@ struct Http2ClientSessionTest : testing::Test, ClientSessionOwner {
     if (framing == Framing::None) loan.stream->sendEnd(nullptr);
   }
 
-  void onSessionLost(ClientSession&, const Error*) override { ++lost; }
+  void onSessionLost(ClientSession& session_lost, const Error* why) override {
+    ++lost;
+    never_stood = why != nullptr;
+    session_lost.retire();
+  }
   void onStreamsFree(ClientSession&) override { ++freed; }
   void onSessionReplaced(ClientSession&, std::unique_ptr<ClientSession>) override {}
 
@@ -176,6 +180,7 @@ struct Http2ClientSessionTest : testing::Test, ClientSessionOwner {
   std::unique_ptr<FakeApplication> application;
   std::unique_ptr<Http2ClientSession> session;
   int lost = 0;
+  bool never_stood = false;
   int freed = 0;
 };
 
@@ -315,6 +320,26 @@ TEST_F(Http2ClientSessionTest, AnIdleSessionTellsOfItsEnd) {
   application->leave();
   settle(*loop);
   EXPECT_EQ(lost, 1);
+}
+
+TEST_F(Http2ClientSessionTest, AGoAwayEndsAnIdleSession) {
+  open();
+  application->goAway(0);
+  turn();
+  EXPECT_EQ(lost, 1);
+  EXPECT_FALSE(never_stood);
+}
+
+TEST_F(Http2ClientSessionTest, TellsWhyItNeverStood) {
+  SocketPair pair = makeSocketPair();
+  sendSome(pair.peer.get(), "HTTP/1.1 400 Bad Request\r\n\r\n");
+  auto connection = std::make_unique<Connection>(*loop, std::move(pair.ours), no_events,
+                                                 Readiness{.readable = true, .writable = true});
+  session = std::make_unique<Http2ClientSession>(context, std::move(connection), nullptr, *this);
+  ASSERT_TRUE(session->start());
+  settle(*loop);
+  EXPECT_EQ(lost, 1);
+  EXPECT_TRUE(never_stood);
 }
 
 TEST_F(Http2ClientSessionTest, MalformedResponsesFailTheirStreamAlone) {
