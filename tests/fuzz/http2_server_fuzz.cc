@@ -1,6 +1,5 @@
 // Whatever bytes a client sends: the codec and the heads hold their invariants, and it does not
-// matter in which pieces they come. The input is read as frames, so that few bytes make a sequence:
-// type, flags, stream, size, payload.
+// matter in which pieces they come.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 #include "proxy/http/http1_writer.h"
 #include "proxy/http/http2_codec.h"
 #include "proxy/http/http2_message.h"
+#include "tests/fuzz/http2_frames.h"
 
 using namespace flamegate::proxy;
 using Kind = Http2Event::Kind;
@@ -19,21 +19,6 @@ using Kind = Http2Event::Kind;
 namespace {
 
 constexpr size_t kInputBytesMax = 4096;
-
-std::string framesOf(std::string_view input) {
-  std::string bytes(kHttp2Preface);
-  while (input.size() >= 4) {
-    const auto at = [&](size_t i) { return static_cast<unsigned char>(input[i]); };
-    const std::string_view payload = input.substr(4, at(3));
-    char head[kHttp2FrameHeadBytes];
-    writeFrameHead({static_cast<uint32_t>(payload.size()), static_cast<Http2FrameType>(at(0) % 12),
-                    static_cast<uint8_t>(at(1)), at(2) % 16U},
-                   head);
-    bytes.append(head, sizeof head).append(payload);
-    input.remove_prefix(4 + payload.size());
-  }
-  return bytes;
-}
 
 // A session without sockets: opens what is asked for, answers some of it, and logs what it saw.
 class Session {
@@ -58,7 +43,9 @@ class Session {
  private:
   void handle(const Http2Event& event) {
     switch (event.kind) {
-      case Kind::Head: onHead(event); return;
+      case Kind::Head:
+        onHead(event);
+        return;
       case Kind::Content:
         content_ += event.content.size();
         codec_.consume(*event.stream, event.content.size());
@@ -68,7 +55,8 @@ class Session {
         log_ += "reset " + std::to_string(event.id) + "\n";
         codec_.close(*event.stream);
         return;
-      default: return;
+      default:
+        return;
     }
   }
 
@@ -132,8 +120,9 @@ class Session {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string bytes = framesOf(
-      {reinterpret_cast<const char*>(data), std::min(size, kInputBytesMax)});
+  const std::string bytes =
+      std::string(kHttp2Preface) +
+      framesOf({reinterpret_cast<const char*>(data), std::min(size, kInputBytesMax)});
   Session whole;
   whole.receive(bytes);
   Session bytewise;
