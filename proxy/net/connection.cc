@@ -7,6 +7,9 @@ namespace flamegate::proxy {
 Connection::Connection(EventLoop& loop, UniqueFd fd, ConnectionEvents& events, Readiness ready)
     : loop_(loop), events_(&events), fd_(std::move(fd)), ready_(ready) {}
 
+Connection::Connection(EventLoop& loop, UniqueFd fd, Readiness ready)
+    : loop_(loop), events_(nullptr), fd_(std::move(fd)), ready_(ready) {}
+
 Result<> Connection::start() { return loop_.watch(fd_.get(), watch_, &Connection::onEvent, this); }
 
 void Connection::onEvent(void* self, short events) {

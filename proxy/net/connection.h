@@ -29,6 +29,8 @@ class Connection {
   // `writable`: false for a connect in progress. `readable`: whether to try a read before any event,
   // as on an accepted socket, whose first bytes are mostly there.
   Connection(EventLoop& loop, UniqueFd fd, ConnectionEvents& events, Readiness ready);
+  // setEvents() has to come before start().
+  Connection(EventLoop& loop, UniqueFd fd, Readiness ready);
 
   // Lets another object be told from now on, as when a session of another protocol takes over.
   void setEvents(ConnectionEvents& events) { events_ = &events; }
@@ -63,6 +65,7 @@ class Connection {
   int fd() const { return fd_.get(); }
   Readiness& readiness() { return ready_; }
   Transport* transport() { return transport_.get(); }
+  const Transport* transport() const { return transport_.get(); }
   bool secure() const { return transport_ != nullptr; }
 
  private:

@@ -29,13 +29,13 @@ Http2Options optionsOf(const Http1Limits& limits) {
 }  // namespace
 
 Http2ClientSession::Http2ClientSession(Http2ClientContext& context,
-                                       std::unique_ptr<Connection> connection, void* endpoint,
-                                       ClientSessionOwner& owner)
+                                       std::unique_ptr<Connection> connection, Buffer input,
+                                       void* endpoint, ClientSessionOwner& owner)
     : ClientSession(endpoint),
       context_(context),
       owner_(owner),
       secure_(connection->secure()),
-      wire_(std::move(connection), Buffer(context.loop.buffers()), context.loop.buffers(),
+      wire_(std::move(connection), std::move(input), context.loop.buffers(),
             optionsOf(context.limits), context.shared.hpack) {
   wire_.connection().setEvents(*this);
   codec().start();

@@ -91,9 +91,10 @@ struct Http2ClientContext {
 // an upstream pool. Thread: the loop's. Ends: when the pool drops it.
 class Http2ClientSession final : public ClientSession, private ConnectionEvents, private Resumable {
  public:
-  // Over a connection that stands, or whose connect has begun. start() comes next.
+  // Over a connection that stands, or whose connect has begun; `input` was read from it already.
+  // start() comes next.
   Http2ClientSession(Http2ClientContext& context, std::unique_ptr<Connection> connection,
-                     void* endpoint, ClientSessionOwner& owner);
+                     Buffer input, void* endpoint, ClientSessionOwner& owner);
   ~Http2ClientSession() override;
 
   Result<> start();

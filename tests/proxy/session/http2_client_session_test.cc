@@ -134,7 +134,8 @@ struct Http2ClientSessionTest : testing::Test, ClientSessionOwner {
     application = std::make_unique<FakeApplication>(std::move(pair.peer), options);
     auto connection = std::make_unique<Connection>(*loop, std::move(pair.ours), no_events,
                                                    Readiness{.readable = true, .writable = true});
-    session = std::make_unique<Http2ClientSession>(context, std::move(connection), nullptr, *this);
+    session = std::make_unique<Http2ClientSession>(
+        context, std::move(connection), Buffer(loop->buffers()), nullptr, *this);
     ASSERT_TRUE(session->start());
     turn();
   }
@@ -335,7 +336,8 @@ TEST_F(Http2ClientSessionTest, TellsWhyItNeverStood) {
   sendSome(pair.peer.get(), "HTTP/1.1 400 Bad Request\r\n\r\n");
   auto connection = std::make_unique<Connection>(*loop, std::move(pair.ours), no_events,
                                                  Readiness{.readable = true, .writable = true});
-  session = std::make_unique<Http2ClientSession>(context, std::move(connection), nullptr, *this);
+  session = std::make_unique<Http2ClientSession>(
+        context, std::move(connection), Buffer(loop->buffers()), nullptr, *this);
   ASSERT_TRUE(session->start());
   settle(*loop);
   EXPECT_EQ(lost, 1);

@@ -3,10 +3,10 @@ what goes out is written as literals, so that a test can send any bytes as a fie
 
 import socket
 import struct
+import threading
 
 import hpack
 
-from .client import Client
 from .deadline import DEFAULT_SECONDS, Deadline
 from .message import Reader
 
@@ -277,3 +277,102 @@ class Http2Client(Http2Peer):
 
     def fetch(self, method="GET", path="/", more=(), body=None, **fields):
         return self.response(self.request(method, path, more, body, **fields))
+
+
+class Http2Request:
+    """A request as an application got it; `answer` sends a response in one go."""
+
+    def __init__(self, connection, stream, fields):
+        self.connection, self.stream, self.fields = connection, stream, fields
+        self.body, self.trailers, self.error = b"", [], None
+        self.ended = threading.Event()
+        self.reset = threading.Event()
+
+    def get(self, name, default=None):
+        return dict(self.fields).get(name, default)
+
+    @property
+    def target(self):
+        return self.get(":path")
+
+    def answer(self, status=200, more=(), body=b"ok", trailers=None):
+        fields = [(":status", str(status)), *more]
+        pieces = [headers(self.stream, fields, end=not body and trailers is None)]
+        for at in range(0, len(body), 16384):
+            last = at + 16384 >= len(body) and trailers is None
+            pieces.append(data(self.stream, body[at : at + 16384], end=last))
+        if trailers is not None:
+            pieces.append(headers(self.stream, trailers))
+        self.connection.send(*pieces)
+
+
+class Http2Upstream:
+    """An application that speaks HTTP/2, by prior knowledge or behind `wrap`. `respond(request)` is
+    called when a request's head has come, on the connection's thread, or, unless `early`, when it has
+    ended. Respects no windows but its own: answers stay below 64 KiB."""
+
+    def __init__(self, respond=None, first_settings=(), wrap=None, early=False):
+        self.respond = respond or (lambda request: request.answer(body=request.target.encode()))
+        self.first_settings, self.wrap, self.early = first_settings, wrap, early
+        self.requests, self.connections, self.errors = [], [], []
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self.port = self._listener.getsockname()[1]
+        self.address = f"127.0.0.1:{self.port}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self):
+        self._listener.close()
+        for connection in self.connections:
+            connection.close()
+
+    def check(self):
+        assert not self.errors, self.errors
+
+    def reset_log(self):
+        self.requests, self.errors = [], []
+
+    def targets(self):
+        return [request.target for request in self.requests]
+
+    def _accept(self):
+        while True:
+            try:
+                sock = self._listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+
+    def _serve(self, sock):
+        try:
+            peer = Http2Peer(self.wrap(sock) if self.wrap else sock)
+            peer.sock.settimeout(60)
+            self.connections.append(peer)
+            if peer.reader.take(len(PREFACE), Deadline(60)) != PREFACE:
+                raise AssertionError("no preface")
+            peer.send(settings(self.first_settings))
+            open_requests = {}
+            while (got := peer.read(60)) is not None:
+                self._take(peer, got, open_requests)
+        except (EOFError, OSError):
+            pass  # the proxy left, or the test closed the connection
+        except Exception as error:  # pylint: disable=broad-except
+            self.errors.append(error)
+
+    def _take(self, peer, got, open_requests):
+        request = open_requests.get(got.stream)
+        if got.kind == HEADERS and request is None:
+            request = open_requests[got.stream] = Http2Request(peer, got.stream, got.fields)
+            self.requests.append(request)
+            if self.early:
+                self.respond(request)
+        elif got.kind == HEADERS:
+            request.trailers = got.fields
+        elif got.kind == DATA:
+            request.body += got.payload
+        elif got.kind == RST_STREAM and request is not None:
+            request.error = got.error
+            request.reset.set()
+        if got.ends_stream:
+            request.ended.set()
+            if not self.early:
+                self.respond(request)
