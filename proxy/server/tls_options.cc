@@ -3,12 +3,27 @@
 namespace flamegate::proxy {
 namespace {
 
+constexpr const char* kHttp1 = "http/1.1";
+constexpr const char* kHttp2 = "h2";
+
 std::vector<std::string> alpnOf(const config::ListenerTls& tls) {
   std::vector<std::string> names;
   for (config::Alpn protocol : tls.alpn) {
-    names.emplace_back(protocol == config::Alpn::H2 ? "h2" : "http/1.1");
+    names.emplace_back(protocol == config::Alpn::H2 ? kHttp2 : kHttp1);
   }
   return names;
+}
+
+std::vector<std::string> alpnOf(config::UpstreamProtocol protocol) {
+  switch (protocol) {
+    case config::UpstreamProtocol::Http11:
+      return {kHttp1};
+    case config::UpstreamProtocol::H2:
+      return {kHttp2};
+    case config::UpstreamProtocol::Auto:
+      break;
+  }
+  return {kHttp2, kHttp1};
 }
 
 }  // namespace
@@ -26,6 +41,21 @@ Result<std::unique_ptr<TlsListener>> makeTlsListener(const config::Listener& lis
   options.allow_tls12 = tls.min_version == config::TlsVersion::Tls12;
   options.alpn = alpnOf(tls);
   return TlsListener::create(std::move(options), std::move(tickets));
+}
+
+Result<std::shared_ptr<TlsConnector>> makeTlsConnector(const config::Cluster& cluster) {
+  if (!cluster.tls) return std::shared_ptr<TlsConnector>();
+  const config::ClusterTls& tls = *cluster.tls;
+  TlsConnector::Options options;
+  options.verify = tls.verify;
+  options.authorities = tls.ca.value_or("");
+  if (tls.certificate) {
+    options.identity = TlsIdentityFiles{tls.certificate->cert, tls.certificate->key, ""};
+  }
+  options.alpn = alpnOf(cluster.protocol);
+  auto connector = TlsConnector::create(std::move(options));
+  if (!connector) return fail(std::move(connector.error()));
+  return std::shared_ptr<TlsConnector>(std::move(*connector));
 }
 
 }  // namespace flamegate::proxy

@@ -1,4 +1,4 @@
-// TLS of listeners, made as the configuration says.
+// TLS of listeners and clusters, made as the configuration says.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,9 @@
 
 namespace flamegate::proxy {
 
-// Null: clear text. Reads files. Errors: Io, source Config, with the file's name.
+// Null: clear text. Both read files. Errors: Io, source Config, with the file's name.
 Result<std::unique_ptr<TlsListener>> makeTlsListener(const config::Listener& listener,
                                                      std::shared_ptr<TlsTicketKeys> tickets);
+Result<std::shared_ptr<TlsConnector>> makeTlsConnector(const config::Cluster& cluster);
 
 }  // namespace flamegate::proxy
