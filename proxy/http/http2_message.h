@@ -93,10 +93,14 @@ class Http2BlockReader {
   std::array<Line, kFieldsMax> lines_;
 };
 
+// Room for the fields of one block. Too large to be made for each: one serves a loop.
+using HpackFields = std::array<HpackField, HpackEncoder::kFieldsMax>;
+
 // Lists a head's fields for the encoder. Lives on the stack while a block is written.
 class Http2BlockWriter {
  public:
-  explicit Http2BlockWriter(BufferPool& pool) : names_(pool) {}
+  // What is listed lasts as long as the writer, and until `fields` serves another.
+  Http2BlockWriter(BufferPool& pool, HpackFields& fields) : names_(pool), fields_(fields) {}
 
   // A request with `upgrade` becomes an extended CONNECT (RFC 8441).
   std::span<const HpackField> request(const RequestHead& head, bool secure);
@@ -111,8 +115,8 @@ class Http2BlockWriter {
   std::string_view copyText(std::string_view text);
 
   Buffer names_;
+  HpackFields& fields_;
   size_t count_ = 0;
-  std::array<HpackField, HpackEncoder::kFieldsMax> fields_;
 };
 
 }  // namespace flamegate::proxy

@@ -57,7 +57,7 @@ void Http2ClientStream::sendHead(const RequestHead& head) {
     if (key != nullptr) websocket_key_ = arena_.copy(key->value());
   }
   head_at_ = session_->wire_.bytesGathered();
-  Http2BlockWriter writer(session_->context_.loop.buffers());
+  Http2BlockWriter writer(session_->context_.loop.buffers(), session_->context_.shared.fields);
   const bool end = head.framing == Framing::None && !tunnel_asked_;
   session_->wire_.sendBlock(*this, writer.request(head, session_->secure_), end);
   session_->touch();
@@ -78,7 +78,7 @@ void Http2ClientStream::sendEnd(const FieldList* trailers) {
   if (failed_ || local_ended || tunnel_asked_) return;
   session_->touch();
   if (trailers != nullptr) {
-    Http2BlockWriter writer(session_->context_.loop.buffers());
+    Http2BlockWriter writer(session_->context_.loop.buffers(), session_->context_.shared.fields);
     const std::span<const HpackField> fields = writer.trailers(*trailers);
     if (!fields.empty()) {
       session_->wire_.sendBlock(*this, fields, true);

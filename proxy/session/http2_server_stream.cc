@@ -46,7 +46,7 @@ void Http2ServerStream::sendBlock(std::span<const HpackField> fields, bool end) 
 }
 
 void Http2ServerStream::sendInterim(const ResponseHead& head) {
-  Http2BlockWriter writer(session_->context_.loop.buffers());
+  Http2BlockWriter writer(session_->context_.loop.buffers(), session_->context_.shared.fields);
   sendBlock(writer.response(head), false);
 }
 
@@ -55,7 +55,7 @@ void Http2ServerStream::sendHead(ResponseHead& head) {
   const bool tunnel = head.status == 101;
   if (head.framing == Framing::UntilClose) head.framing = Framing::Chunked;
   no_content_ = !tunnel && (head.framing == Framing::None || head_.method == Method::Head);
-  Http2BlockWriter writer(session_->context_.loop.buffers());
+  Http2BlockWriter writer(session_->context_.loop.buffers(), session_->context_.shared.fields);
   sendBlock(writer.response(head), no_content_);
 }
 
@@ -74,7 +74,7 @@ void Http2ServerStream::sendEnd(const FieldList* trailers) {
   session_->codec().noteUseful();
   if (local_ended) return;
   if (trailers != nullptr) {
-    Http2BlockWriter writer(session_->context_.loop.buffers());
+    Http2BlockWriter writer(session_->context_.loop.buffers(), session_->context_.shared.fields);
     const std::span<const HpackField> fields = writer.trailers(*trailers);
     if (!fields.empty()) return sendBlock(fields, true);
   }

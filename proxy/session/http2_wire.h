@@ -6,6 +6,7 @@
 
 #include "proxy/base/buffer.h"
 #include "proxy/http/http2_codec.h"
+#include "proxy/http/http2_message.h"
 #include "proxy/net/connection.h"
 
 namespace flamegate::proxy {
@@ -13,6 +14,7 @@ namespace flamegate::proxy {
 // What all sessions of one loop share. Outlives them.
 struct Http2Shared {
   HpackMemory hpack;
+  HpackFields fields;  // of the block that is being written
 };
 
 // Frames of all streams gather in one buffer, and leave in one call at the end of a turn.

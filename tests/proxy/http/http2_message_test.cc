@@ -48,6 +48,7 @@ struct Http2MessageTest : testing::Test {
 
   BufferPool pool;
   Buffer memory{pool};
+  HpackFields room;
   Http1Limits limits;
   RequestHead request;
   ResponseHead response;
@@ -126,7 +127,7 @@ TEST_F(Http2MessageTest, WritesRequestsInLowerCaseWithoutHost) {
   head.fields.add("X-Mixed", "Value");
   head.fields.add("TE", "gzip, trailers", HeaderId::Te);
   head.fields.removeAll(HeaderId::Te);
-  Http2BlockWriter writer(pool);
+  Http2BlockWriter writer(pool, room);
   EXPECT_EQ(textOf(writer.request(head, false)),
             ":method=GET|:scheme=http|:authority=b.test|:path=/?q|x-mixed=Value|te=trailers|");
 }
@@ -139,7 +140,7 @@ TEST_F(Http2MessageTest, WritesAnUpgradeAsExtendedConnect) {
   head.fields.add("Host", "a.test");
   head.fields.add("Sec-WebSocket-Key", "key");
   head.fields.add("Sec-WebSocket-Version", "13");
-  Http2BlockWriter writer(pool);
+  Http2BlockWriter writer(pool, room);
   EXPECT_EQ(textOf(writer.request(head, true)),
             ":method=CONNECT|:protocol=websocket|:scheme=https|:authority=a.test|:path=/chat|"
             "sec-websocket-version=13|");
@@ -147,7 +148,7 @@ TEST_F(Http2MessageTest, WritesAnUpgradeAsExtendedConnect) {
   accepted.status = 101;
   accepted.fields.add("Sec-WebSocket-Accept", "x");
   accepted.fields.add("Sec-WebSocket-Protocol", "chat");
-  Http2BlockWriter other(pool);
+  Http2BlockWriter other(pool, room);
   EXPECT_EQ(textOf(other.response(accepted)), ":status=200|sec-websocket-protocol=chat|");
 }
 
