@@ -65,9 +65,10 @@ class KeyLister final : public Visitor {
     elements.visit(0, element);
     const std::string limits =
         (elements.needed() ? "1 to " : "up to ") + std::to_string(elements.sizeMax());
-    const bool scalars = below.size() == 1 && below.front().path == path_ + "[]";
+    // The elements' own row, if they can be single values, becomes part of the list's.
+    const bool scalars = below.front().path == path_ + "[]";
     add(scalars ? "list of: " + below.front().type : "list of maps", fallback, limits);
-    if (!scalars) rows_.insert(rows_.end(), below.begin(), below.end());
+    rows_.insert(rows_.end(), below.begin() + (scalars ? 1 : 0), below.end());
   }
 
   void dictionary(Elements& elements) override {

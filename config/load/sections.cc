@@ -7,6 +7,7 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 constexpr uint32_t kWorkersMax = 512;
 constexpr uint32_t kConnectionsMax = 1'000'000;
@@ -77,6 +78,13 @@ void describeAdmin(Visitor& v, Admin& admin) {
   });
 }
 
+void describeDns(Visitor& v, Dns& dns) {
+  v.key("servers", scalarList<Address>(dns.servers, {.size_max = 8}, endpointAddress));
+  v.key("ttl_min", duration(dns.ttl_min, milliseconds(100), hours(1)));
+  v.key("ttl_max", duration(dns.ttl_max, milliseconds(100), hours(24)));
+  v.key("timeout", duration(dns.timeout, milliseconds(10), seconds(30)));
+}
+
 void describeShutdown(Visitor& v, Shutdown& shutdown) {
   v.key("drain", duration(shutdown.drain, Duration(0), hours(1)));
 }
@@ -106,6 +114,7 @@ void describeConfig(Visitor& v, Config& config) {
   v.key("limits", section(config.limits, describeLimits));
   v.key("access_log", section(config.access_log, describeAccessLog));
   v.key("admin", [&config](Visitor& value) { describeAdmin(value, config.admin); });
+  v.key("dns", section(config.dns, describeDns));
   v.key("shutdown", section(config.shutdown, describeShutdown));
   v.key("control", section(config.control, describeControl));
   v.key("store", section(config.store, describeStore));

@@ -15,6 +15,7 @@ using std::chrono::seconds;
 constexpr size_t kEndpointsMax = 1000;
 constexpr uint32_t kConnectionsMax = 1'000'000;
 constexpr uint32_t kInARowMax = 100;
+constexpr uint32_t kWeightMax = 1000;
 
 constexpr std::array<Word<UpstreamProtocol>, 3> kProtocols = {
     {{"http/1.1", UpstreamProtocol::Http11},
@@ -121,14 +122,28 @@ void describeSidecar(Visitor& v, Sidecar& sidecar) {
   v.key("wait", duration(sidecar.wait, microseconds(1), seconds(1)));
 }
 
+// An address, or `{address: …, weight: N}`.
+void describeEndpoint(Visitor& v, Endpoint& endpoint) {
+  Scalar address = endpointAddress(endpoint.address);
+  address.text = [&endpoint]() -> std::optional<std::string> {
+    if (endpoint.weight != 1) return std::nullopt;
+    return formatAddress(endpoint.address);
+  };
+  v.scalarOrMap(address, [&endpoint](Visitor& keys) {
+    keys.key("address", Need::Required, endpointAddress(endpoint.address));
+    keys.key("weight", integer(endpoint.weight, 1, kWeightMax));
+  });
+}
+
 void describeKeys(Visitor& v, Cluster& cluster, Need name) {
   v.key("name", name, text(cluster.name, kName));
   v.key("endpoints", Need::Required,
-        scalarList<Address>(cluster.endpoints, {.size_max = kEndpointsMax, .needed = true},
-                            endpointAddress));
+        list<Endpoint>(cluster.endpoints, {.size_max = kEndpointsMax, .needed = true},
+                       describeEndpoint));
   v.key("protocol", choice(cluster.protocol, kProtocols));
   v.key("tls", optionalSection(cluster.tls, describeClusterTls));
   v.key("balance", [&cluster](Visitor& value) { describeBalance(value, cluster.balance); });
+  v.key("slow_start", duration(cluster.slow_start, Duration(0), hours(1)));
   v.key("health", optionalSection(cluster.health, describeHealth));
   v.key("outlier", optionalSection(cluster.outlier, describeOutlier));
   v.key("limits", section(cluster.limits, describeClusterLimits));

@@ -64,10 +64,6 @@ const std::vector<Unavailable>& unavailableKeys() {
   static const std::vector<Unavailable> kKeys = {
       {"clusters[].protocol", When::Is, {"h2", "auto"}},
       {"clusters[].tls", When::Given, {}},
-      {"clusters[].balance", When::Is, {"random"}},
-      {"clusters[].balance.hash", When::Given, {}},
-      {"clusters[].health", When::Given, {}},
-      {"clusters[].outlier", When::Given, {}},
       {"clusters[].sidecar", When::Given, {}},
       {"profiling.trigger.path_segment", When::Is, {"true"}},
       {"profiling.slow", When::Given, {}},

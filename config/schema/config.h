@@ -237,12 +237,20 @@ struct Sidecar {
   bool operator==(const Sidecar&) const = default;
 };
 
+// Where a cluster's application listens.
+struct Endpoint {
+  Address address;      // a name is resolved again by its TTL
+  uint32_t weight = 1;  // its share in relation to the others'; each address of a name has it
+  bool operator==(const Endpoint&) const = default;
+};
+
 struct Cluster {
   std::string name;
-  std::vector<Address> endpoints;  // at least one; names are resolved again by their TTL
+  std::vector<Endpoint> endpoints;  // at least one
   UpstreamProtocol protocol = UpstreamProtocol::Http11;
   std::optional<ClusterTls> tls;  // absent: clear text
   Balance balance;
+  Duration slow_start{};  // until an endpoint that came back gets its whole share; 0: at once
   std::optional<Health> health;
   std::optional<Outlier> outlier;
   ClusterLimits limits;
@@ -279,6 +287,15 @@ struct AccessLog {
 struct Admin {
   std::optional<Address> address = Address::tcp("127.0.0.1", 9901);  // absent: off
   bool operator==(const Admin&) const = default;
+};
+
+// How the names of endpoints are resolved.
+struct Dns {
+  std::vector<Address> servers;  // IP addresses; empty: those of /etc/resolv.conf
+  Duration ttl_min = std::chrono::seconds(1);
+  Duration ttl_max = std::chrono::minutes(5);
+  Duration timeout = std::chrono::seconds(2);  // of one query to one server
+  bool operator==(const Dns&) const = default;
 };
 
 struct Shutdown {
@@ -381,6 +398,7 @@ struct Config {
   Limits limits;
   AccessLog access_log;
   Admin admin;
+  Dns dns;
   Shutdown shutdown;
   Profiling profiling;
   Control control;

@@ -2,25 +2,10 @@
 #pragma once
 
 #include <array>
-#include <atomic>
-#include <cstdint>
+
+#include "proxy/base/counter.h"
 
 namespace flamegate::proxy {
-
-// A counter with one writer: an increment is a plain add, a reader never sees a torn value.
-class Counter {
- public:
-  void add(uint64_t by = 1) {
-    value_.store(value_.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-  }
-  void subtract(uint64_t by = 1) {
-    value_.store(value_.load(std::memory_order_relaxed) - by, std::memory_order_relaxed);
-  }
-  uint64_t get() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<uint64_t> value_{0};
-};
 
 // Owner: a worker; on cache lines of its own.
 struct alignas(64) WorkerCounters {

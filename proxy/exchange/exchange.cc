@@ -1,6 +1,9 @@
 #include "proxy/exchange/exchange.h"
 
+#include <utility>
+
 #include "proxy/base/strings.h"
+#include "proxy/exchange/affinity.h"
 #include "proxy/exchange/failure.h"
 #include "proxy/http/http1_writer.h"
 #include "proxy/net/transport.h"
@@ -48,6 +51,8 @@ void Exchange::begin(ServerStream& stream, WorkerContext& context) {
   filter_at_ = 0;
   step_ = Step::Route;
   deadline_ = Deadline::None;
+  failure.reset();
+  entered_ = retrying_ = judged_ = false;
   expired_ = fresh_needed_ = other_endpoint_ = content_sent_ = false;
   request_done_ = head_sent_ = transform_ended_ = tunnel_closed_up_ = false;
 }
@@ -70,9 +75,12 @@ void Exchange::onRequest() {
   advance();
 }
 
-// A connection may be free now.
+// A stream may be free now, or the session that was to lend one could not be had.
 void Exchange::resume() {
-  if (step_ == Step::Waiting) step_ = Step::Acquire;
+  if (step_ == Step::Waiting) {
+    step_ = Step::Acquire;
+    if (failure) onAcquireFailure(*std::exchange(failure, std::nullopt));
+  }
   advance();
 }
 
@@ -186,10 +194,15 @@ bool Exchange::runFilters() {
 
 bool Exchange::acquire() {
   record_.upstream_begun = clock();
+  if (!entered_ && !(entered_ = pool_->enter())) {
+    upstream_error_ = Error{ErrorCode::Full, ErrorSource::Upstream, Retry::No, "requests in flight"};
+    return failWith(upstream_error_);
+  }
   const UpstreamNeed need{
       .fresh = fresh_needed_,
       .unrepeatable = !isIdempotent(request().method),
-      .other_than = other_endpoint_ ? lease_.endpoint : SIZE_MAX,
+      .other_than = other_endpoint_ ? lease_.endpoint : nullptr,
+      .key = hashKey(),
   };
   auto lease = pool_->acquire(*this, need);
   if (lease) return beginRelay(*lease);
@@ -198,17 +211,28 @@ bool Exchange::acquire() {
     armConnect();
     return false;
   }
+  return onAcquireFailure(std::move(lease.error()));
+}
+
+std::optional<uint64_t> Exchange::hashKey() const {
+  if (pool_->options().balance != BalancePolicy::Hash || route_ == nullptr) return std::nullopt;
+  return affinityKey(config().clusters[route_->cluster_index].balance, request(),
+                     record_.client.empty() ? peer().text : record_.client);
+}
+
+bool Exchange::onAcquireFailure(Error error) {
   context_->counters.upstream_failures.add();
-  upstream_error_ = std::move(lease.error());
-  if (upstream_error_.code == ErrorCode::Reset && retries_left_ > 0) return retry();
+  upstream_error_ = std::move(error);
+  if (upstream_error_.retry == Retry::Yes && beginRetry()) return retry();
   return failWith(upstream_error_);
 }
 
 bool Exchange::beginRelay(const UpstreamLease& lease) {
   lease_ = lease;
   ++record_.attempts;
-  record_.endpoint = pool_->endpointName(lease.endpoint);
+  record_.endpoint = lease.endpoint->name();
   step_ = Step::Relay;
+  judged_ = false;
   content_sent_ = request_done_ = false;
   if (filter_state_ != nullptr) {
     for (const auto& filter : context_->filters) filter->onAttempt(*this);
@@ -302,9 +326,10 @@ bool Exchange::takeFinalHead() {
   ClientStream& upstream = *lease_.stream;
   ResponseHead& head = upstream.response();
   const bool gateway_error = head.status >= 502 && head.status <= 504;
-  if (gateway_error && route_ != nullptr && route_->retry.on.gateway_error && retries_left_ > 0 &&
+  judgeEndpoint(gateway_error);
+  if (gateway_error && route_ != nullptr && route_->retry.on.gateway_error &&
       pool_->endpointCount() > 1 && !content_sent_ &&
-      (isIdempotent(request().method) || route_->retry.unsafe)) {
+      (isIdempotent(request().method) || route_->retry.unsafe) && beginRetry()) {
     other_endpoint_ = true;
     return retry();
   }
@@ -452,7 +477,10 @@ bool Exchange::onUpstreamFailure(const Error& error) {
     abandon("upstream-reset");
     return false;
   }
-  if (route_ != nullptr && mayRetry(error)) {
+  // That a kept connection was just being closed says nothing about the endpoint.
+  const bool kept_closed = error.retry != Retry::No && lease_.stream->reused();
+  if (!kept_closed) judgeEndpoint(true);
+  if (route_ != nullptr && mayRetry(error) && beginRetry()) {
     fresh_needed_ = lease_.stream->reused();
     other_endpoint_ = !fresh_needed_;
     return retry();
@@ -460,10 +488,26 @@ bool Exchange::onUpstreamFailure(const Error& error) {
   return failWith(upstream_error_);
 }
 
+// Counts what came of the request for its endpoint, once an attempt.
+void Exchange::judgeEndpoint(bool failed) {
+  if (judged_) return;
+  judged_ = true;
+  pool_->onResult(lease_, failed);
+}
+
+// Whether another attempt is left to this exchange, and to the cluster's retries as a whole.
+bool Exchange::beginRetry() {
+  if (retries_left_ == 0) return false;
+  if (!retrying_ && !(retrying_ = pool_->beginRetry())) return false;
+  --retries_left_;
+  return true;
+}
+
 // The next attempt begins where the first did, on another connection.
 bool Exchange::retry() {
-  --retries_left_;
   context_->counters.retries.add();
+  // Nobody keeps the endpoint while another is waited for.
+  record_.endpoint = arena().copy(record_.endpoint);
   releaseUpstream();
   step_ = Step::Acquire;
   record_.connected = {};
@@ -487,6 +531,9 @@ bool Exchange::onDeadline() {
   if (head_sent_) {
     abandon(which == Deadline::Total ? "timeout-total" : "timeout-idle");
     return false;
+  }
+  if (step_ == Step::Relay && (which == Deadline::Connect || which == Deadline::Response)) {
+    judgeEndpoint(true);
   }
   Error error{ErrorCode::Timeout, ErrorSource::Upstream, Retry::No, "deadline"};
   // The client stopped sending its content.
@@ -568,6 +615,8 @@ void Exchange::noteTraffic(TrafficStats& traffic) const {
 
 void Exchange::finish() {
   releaseUpstream();
+  if (retrying_) pool_->endRetry();
+  if (entered_) pool_->leave();
   timer_.disarm();
   static_cast<Resumable&>(*this).unlink();
   step_ = Step::Done;

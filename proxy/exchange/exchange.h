@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "proxy/exchange/access_record.h"
@@ -92,8 +93,12 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   bool flushTransformed();
   bool pumpTunnel(bool to_client);
 
+  std::optional<uint64_t> hashKey() const;
+  bool onAcquireFailure(Error error);
   bool onUpstreamFailure(const Error& error);
   bool mayRetry(const Error& error) const;
+  void judgeEndpoint(bool failed);
+  bool beginRetry();
   bool retry();
   bool onClientFailure();
   bool onDeadline();
@@ -134,6 +139,9 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   Step step_ = Step::Done;
   Deadline deadline_ = Deadline::None;
   bool expired_ = false;
+  bool entered_ = false;   // counted among the cluster's requests
+  bool retrying_ = false;  // counted among its retries
+  bool judged_ = false;    // what came of the attempt is known to the endpoint
   bool fresh_needed_ = false;
   bool other_endpoint_ = false;
   bool content_sent_ = false;  // some of the request's content was consumed

@@ -18,7 +18,9 @@ FailureReply upstreamFailure(ErrorCode code) {
     case ErrorCode::TooLarge: return {502, "upstream-head-too-large"};
     case ErrorCode::Timeout: return {504, "upstream-timeout"};
     case ErrorCode::Refused: return {502, "upstream-connect"};
-    case ErrorCode::Unavailable: return {503, "no-endpoint"};
+    case ErrorCode::NotFound: return {503, "no-endpoint"};
+    case ErrorCode::Unavailable: return {503, "no-healthy-endpoint"};
+    case ErrorCode::Full: return {503, "overflow"};
     default: return {502, "upstream-reset"};
   }
 }

@@ -10,7 +10,7 @@
 #include "proxy/net/tls_files.h"
 #include "proxy/profiling/setup.h"
 #include "proxy/route/router.h"
-#include "proxy/upstream/pool.h"
+#include "proxy/upstream/cluster.h"
 
 namespace flamegate::proxy {
 
@@ -21,7 +21,7 @@ struct Snapshot {
   std::unique_ptr<Router> router;
   std::shared_ptr<const TrafficLabels> traffic_labels;
   // One entry a cluster of the configuration, in its order, and control as the last.
-  std::vector<UpstreamOptions> upstreams;
+  std::vector<std::shared_ptr<Cluster>> upstreams;
   std::unique_ptr<ProfilingSetup> profiling;
   // One a listener; null: clear text. The one thing here that changes: renewed as its files are.
   std::vector<std::unique_ptr<TlsListener>> tls;

@@ -73,6 +73,13 @@ Address Address::fromSockaddr(const sockaddr* address, socklen_t size) {
   return out;
 }
 
+Address Address::withPort(uint16_t port) const {
+  Address other = *this;
+  if (family() == AF_INET) other.storage_.v4.sin_port = htons(port);
+  if (family() == AF_INET6) other.storage_.v6.sin6_port = htons(port);
+  return other;
+}
+
 uint16_t Address::port() const {
   if (family() == AF_INET) return ntohs(storage_.v4.sin_port);
   if (family() == AF_INET6) return ntohs(storage_.v6.sin6_port);

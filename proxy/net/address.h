@@ -27,6 +27,8 @@ class Address {
   const sockaddr* get() const { return &storage_.any; }
   socklen_t size() const { return size_; }
   uint16_t port() const;
+  // The same address at another port; a unix-domain one stays as it is.
+  Address withPort(uint16_t port) const;
 
   // The host alone ("127.0.0.1", "::1"; "unix" for a unix-domain peer), and the whole.
   std::string host() const;

@@ -38,7 +38,8 @@ class AdminServer::Handler final : public StreamHandler {
   AdminPage makePage() const {
     const RequestHead& head = stream_.request();
     if (head.method != Method::Get && head.method != Method::Head) return {405, "text/plain", ""};
-    const auto page = pages_.find(head.path());
+    auto page = pages_.find(head.target);
+    if (page == pages_.end()) page = pages_.find(head.path());
     if (page == pages_.end()) return {404, "text/plain", "not found\n"};
     return page->second();
   }

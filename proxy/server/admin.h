@@ -22,6 +22,7 @@ struct AdminPage {
 // Owner: the process. Thread: its main loop's.
 class AdminServer final : private HandlerFactory {
  public:
+  // By path, or by path and query where that makes another page.
   using Pages = std::map<std::string, std::function<AdminPage()>, std::less<>>;
 
   static Result<std::unique_ptr<AdminServer>> create(EventLoop& loop, UniqueFd listening,

@@ -16,6 +16,7 @@
 #include "proxy/base/log.h"
 #include "proxy/filters/forwarding.h"
 #include "proxy/filters/profiling.h"
+#include "proxy/server/cluster_pages.h"
 #include "proxy/server/service_manager.h"
 #include "proxy/server/snapshot_builder.h"
 
@@ -133,12 +134,19 @@ int Process::run() {
     return 1;
   }
   const Address control = *Address::parse("unix:" + socket_dir_ + "/control.sock");
-  auto snapshot = buildSnapshot(std::move(config), worker_count_, control, tls_tickets_);
-  if (!snapshot) {
-    logError("config", snapshot.error().detail);
+  auto clusters = ClusterBook::create(*loop_, config.dns, worker_count_, control);
+  if (!clusters) {
+    logError("process", clusters.error().detail);
     return 1;
   }
-  snapshot_ = std::move(*snapshot);
+  clusters_ = std::move(*clusters);
+  auto prepared = prepare(std::move(config));
+  if (!prepared) {
+    logError("config", prepared.error().detail);
+    return 1;
+  }
+  snapshot_ = std::move(prepared->snapshot);
+  clusters_->adopt(std::move(prepared->clusters));
   if (auto started = start(); !started) {
     logError("process", started.error().detail);
     return 1;
@@ -163,6 +171,14 @@ Result<> Process::findSocketDir() {
   socket_dir_ = std::move(*made);
   owns_socket_dir_ = true;
   return {};
+}
+
+Result<Process::Prepared> Process::prepare(config::Config config) {
+  auto keepers = clusters_->prepare(config.clusters);
+  if (!keepers) return fail(std::move(keepers.error()));
+  auto snapshot = buildSnapshot(std::move(config), clusters_->upstreams(*keepers), tls_tickets_);
+  if (!snapshot) return fail(std::move(snapshot.error()));
+  return Prepared{std::move(*snapshot), std::move(*keepers)};
 }
 
 Result<> Process::start() {
@@ -271,10 +287,10 @@ void Process::reload() {
     return;
   }
   printFaults(loading->warnings);
-  const Address control = *Address::parse("unix:" + socket_dir_ + "/control.sock");
-  auto snapshot = buildSnapshot(std::move(loading->config), worker_count_, control, tls_tickets_);
-  if (!snapshot) return refuse(snapshot.error().detail);
-  const auto& listeners = (*snapshot)->config.listeners;
+  auto prepared = prepare(std::move(loading->config));
+  if (!prepared) return refuse(prepared.error().detail);
+  const std::shared_ptr<const Snapshot>& snapshot = prepared->snapshot;
+  const auto& listeners = snapshot->config.listeners;
   if (auto opened = sockets_->open(listeners); !opened) return refuse(opened.error().detail);
   std::vector<std::vector<UniqueFd>> fds;
   for (size_t i = 0; i < worker_count_; ++i) {
@@ -283,10 +299,11 @@ void Process::reload() {
     fds.push_back(std::move(*duplicates));
   }
   const config::Config& old = snapshot_->config;
-  const config::Config& fresh = (*snapshot)->config;
+  const config::Config& fresh = snapshot->config;
   const bool control_changed = concernsControl(old, fresh);
-  for (size_t i = 0; i < worker_count_; ++i) workers_[i]->apply(*snapshot, std::move(fds[i]));
-  snapshot_ = std::move(*snapshot);
+  for (size_t i = 0; i < worker_count_; ++i) workers_[i]->apply(snapshot, std::move(fds[i]));
+  snapshot_ = snapshot;
+  clusters_->adopt(std::move(prepared->clusters));
   tls_renewal_->watch(snapshot_);
   sockets_->closeOthers(listeners);
   control_link_->setKeys(snapshot_->profiling->sessionKeys().current());
@@ -399,7 +416,11 @@ AdminServer::Pages Process::adminPages() {
     appendProfilingMetrics(out);
     return AdminPage{.body = out.text()};
   };
-  pages["/clusters"] = [this] { return AdminPage{.body = clustersText()}; };
+  pages["/clusters"] = [this] { return AdminPage{.body = clustersText(clusters_->keepers())}; };
+  pages["/clusters?format=json"] = [this] {
+    return AdminPage{.content_type = "application/json",
+                     .body = clustersJson(clusters_->keepers())};
+  };
   return pages;
 }
 
@@ -423,6 +444,7 @@ std::string Process::metricsText() const {
              "How often the control process ended by itself.");
   out.sample(control_->restarts());
   tls_renewal_->appendMetrics(out);
+  appendClusterMetrics(clusters_->keepers(), out);
   appendProfilingMetrics(out);
   return out.text();
 }
@@ -447,19 +469,6 @@ void Process::appendProfilingMetrics(MetricsText& out) const {
   out.family("flamegate_capture_records_dropped_total", "counter",
              "Records that were dropped because control took none for too long.");
   out.sample(profiling_.sink.dropped());
-}
-
-std::string Process::clustersText() const {
-  std::string text;
-  const Snapshot& snapshot = *snapshot_;
-  for (size_t i = 0; i < snapshot.config.clusters.size(); ++i) {
-    text += snapshot.config.clusters[i].name + ":";
-    for (const Address& endpoint : snapshot.upstreams[i].endpoints) {
-      text += " " + endpoint.toString();
-    }
-    text += "\n";
-  }
-  return text;
 }
 
 }  // namespace flamegate::proxy

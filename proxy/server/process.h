@@ -9,6 +9,7 @@
 #include "config/load/load.h"
 #include "proxy/profiling/runtime.h"
 #include "proxy/server/admin.h"
+#include "proxy/server/cluster_keeper.h"
 #include "proxy/server/control_child.h"
 #include "proxy/server/control_link.h"
 #include "proxy/server/listen_sockets.h"
@@ -48,6 +49,12 @@ class Process {
   int run();
 
  private:
+  // A configuration that can be put in force.
+  struct Prepared {
+    std::shared_ptr<const Snapshot> snapshot;
+    ClusterKeepers clusters;
+  };
+  Result<Prepared> prepare(config::Config config);
   Result<> start();
   Result<> findSocketDir();
   Result<> startWorkers(std::shared_ptr<const Snapshot> snapshot);
@@ -64,7 +71,6 @@ class Process {
   void announce() const;
   AdminServer::Pages adminPages();
   std::string metricsText() const;
-  std::string clustersText() const;
   void appendProfilingMetrics(MetricsText& out) const;
 
   SignalBlock signal_block_;
@@ -80,6 +86,7 @@ class Process {
   std::string socket_dir_;  // holds control's socket
   bool owns_socket_dir_ = false;
   const std::shared_ptr<TlsTicketKeys> tls_tickets_ = std::make_shared<TlsTicketKeys>();
+  std::unique_ptr<ClusterBook> clusters_;
   std::shared_ptr<const Snapshot> snapshot_;
   std::unique_ptr<ListenSockets> sockets_;
   std::unique_ptr<AccessLogFile> access_log_;

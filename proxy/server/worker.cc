@@ -41,7 +41,7 @@ void drainAll(OwningList<Session>& sessions) {
 
 }  // namespace
 
-Worker::Worker(WorkerShared& shared) : shared_(shared) {}
+Worker::Worker(WorkerShared& shared) : shared_(shared), index_(shared.workers++) {}
 
 Result<std::unique_ptr<Worker>> Worker::create(WorkerShared& shared) {
   std::unique_ptr<Worker> worker(new Worker(shared));
@@ -102,7 +102,9 @@ void Worker::apply(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueF
 }
 
 void Worker::applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners) {
-  auto context = std::make_unique<WorkerContext>(*client_sessions_, snapshot, counters_, date_);
+  auto context = std::make_unique<WorkerContext>(
+      *client_sessions_, snapshot, counters_, date_, index_,
+      contexts_.empty() ? nullptr : contexts_.back().get());
   shared_.make_filters(*snapshot, context->filters);
   for (const auto& filter : context->filters) {
     if (filter->seesEveryResponse()) context->response_filters.push_back(filter.get());

@@ -9,6 +9,7 @@
 #include "proxy/exchange/exchange.h"
 #include "proxy/net/listener.h"
 #include "proxy/server/access_log.h"
+#include "proxy/session/http1_client_session.h"
 #include "proxy/session/http1_server_session.h"
 #include "proxy/session/http2_server_session.h"
 #include "proxy/session/proxy_greeting.h"
@@ -25,6 +26,8 @@ struct WorkerShared {
   // Client connections over all workers, and their limit.
   std::atomic<size_t> connections{0};
   size_t connections_max = 0;
+  // Workers made so far: the next one's index.
+  size_t workers = 0;
 };
 
 // Owner: the process. Its members belong to its thread once that runs; start(), stop() and the
@@ -67,6 +70,7 @@ class Worker final : private HandlerFactory {
   void reportIfEmpty();
 
   WorkerShared& shared_;
+  const size_t index_;
   WorkerCounters counters_;
   std::unique_ptr<EventLoop> loop_;
   std::thread thread_;

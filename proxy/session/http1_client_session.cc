@@ -15,52 +15,46 @@ constexpr size_t kReadBytes = BufferPool::kSmallBytes;
 
 }  // namespace
 
-Result<std::unique_ptr<Http1ClientSession>> Http1ClientSession::connect(
-    ClientSessionContext& context, const Address& address, size_t endpoint,
-    IdleSessionOwner& owner) {
-  auto fd = connectTo(address);
-  if (!fd) return proxy::fail(std::move(fd.error()));
-  std::unique_ptr<Http1ClientSession> session(
-      new Http1ClientSession(context, std::move(*fd), endpoint, owner));
-  auto started = session->connection_.start();
-  if (!started) return proxy::fail(std::move(started.error()));
-  return session;
-}
-
-Http1ClientSession::Http1ClientSession(ClientSessionContext& context, UniqueFd fd,
-                                       size_t endpoint, IdleSessionOwner& owner)
-    : context_(context),
+Http1ClientSession::Http1ClientSession(ClientSessionContext& context, UniqueFd fd, void* endpoint,
+                                       ClientSessionOwner& owner)
+    : ClientSession(endpoint),
+      context_(context),
       owner_(owner),
-      endpoint_(endpoint),
       connection_(context.loop, std::move(fd), *this, {}),
       in_(context.loop.buffers()),
       out_(connection_, context.loop.buffers()) {}
 
 Http1ClientSession::~Http1ClientSession() = default;
 
-void Http1ClientSession::begin(ClientStreamEvents& events) {
+ClientStream& Http1ClientSession::begin(ClientStreamEvents& events) {
+  onBegun();
   events_ = &events;
   response_ = context_.responses.take(context_.loop.buffers());
   out_.beginMessage();
   failed_ = request_ended_ = received_any_ = final_head_ = false;
   keep_alive_ = true;
   seen_ = head_bytes_ = 0;
+  return *this;
 }
 
-bool Http1ClientSession::end() {
+void Http1ClientSession::end(ClientStream&) {
   events_ = nullptr;
   in_.consume(head_bytes_);
   head_bytes_ = 0;
-  const bool usable = connected_ && !failed_ && !tunnel_ && !input_ended_ && final_head_ &&
-                      keep_alive_ && request_ended_ && out_.gathered().empty() && response_->body.done() &&
-                      in_.empty() && !connection_.peerClosed() && quiet();
+  usable_ = keepable();
   response_->pinned.release();
   response_->trailers.clear();
   context_.responses.give(std::move(response_));
   in_.releaseIfEmpty();
   reused_ = true;
-  idle_since_ = context_.loop.now();
-  return usable;
+  onEnded(context_.loop.now());
+}
+
+// Whether the connection can carry another request.
+bool Http1ClientSession::keepable() {
+  return connected_ && !failed_ && !tunnel_ && !input_ended_ && final_head_ && keep_alive_ &&
+         request_ended_ && out_.gathered().empty() && response_->body.done() && in_.empty() &&
+         !connection_.peerClosed() && quiet();
 }
 
 // A read that filled its buffer to the brim leaves open whether there is more.
@@ -80,7 +74,8 @@ void Http1ClientSession::onReady() {
   if (events_ != nullptr) {
     events_->onUpstreamReady();
   } else if (connection_.readable() || connection_.peerClosed()) {
-    owner_.onIdleSessionLost(*this);
+    usable_ = false;
+    owner_.onSessionLost(*this, nullptr);
   }
 }
 

@@ -3,13 +3,10 @@
 
 #include <memory>
 
-#include "proxy/base/object_pool.h"
 #include "proxy/http/http1_body.h"
-#include "proxy/http/http1_parser.h"
 #include "proxy/http/http1_writer.h"
-#include "proxy/net/address.h"
 #include "proxy/net/connection.h"
-#include "proxy/session/client_stream.h"
+#include "proxy/session/client_session.h"
 #include "proxy/session/http1_output.h"
 
 namespace flamegate::proxy {
@@ -26,52 +23,28 @@ struct Http1Response {
   Buffer pinned;                // the block that `head` points into, once content is read elsewhere
 };
 
-class Http1ClientSession;
-
-// What the sessions of one loop share. Outlives them.
-struct ClientSessionContext {
-  EventLoop& loop;
-  ObjectPool<Http1Response>& responses;
-  Http1Limits limits;
-};
-
-// Told when an idle session cannot be used again.
-class IdleSessionOwner {
- public:
-  // Once: the application closed the connection, or sent what nobody asked for (RFC 9112 §9.2).
-  virtual void onIdleSessionLost(Http1ClientSession& session) = 0;
-
- protected:
-  ~IdleSessionOwner() = default;
-};
-
 // One request at a time, then idle until the next.
 // Owner: an upstream pool. Thread: the loop's. Ends: when the pool drops it.
-class Http1ClientSession final : public Deletable,
-                                 public ListNode<>,
+class Http1ClientSession final : public ClientSession,
                                  public ClientStream,
                                  private ConnectionEvents {
  public:
-  // Begins to connect; a failure of that shows as failure().
-  static Result<std::unique_ptr<Http1ClientSession>> connect(ClientSessionContext& context,
-                                                             const Address& address,
-                                                             size_t endpoint,
-                                                             IdleSessionOwner& owner);
+  // Over a connect that has begun; a failure of that shows as failure(). start() comes next.
+  Http1ClientSession(ClientSessionContext& context, UniqueFd fd, void* endpoint,
+                     ClientSessionOwner& owner);
   ~Http1ClientSession() override;
 
-  // Lends the stream for one request.
-  void begin(ClientStreamEvents& events);
-  // Ends the loan; true when the connection can carry another request.
-  bool end();
-  // The pool is done with it: no event comes any more until it is destroyed.
-  void retire() { connection_.stop(); }
-  // Whether the application has, as far as the kernel knows by now, left an idle connection open and
-  // quiet. One system call, for requests that may not be sent twice.
-  bool probeIdle() const;
+  // Before start(), for a transport to be set.
+  Connection& connection() { return connection_; }
+  Result<> start() { return connection_.start(); }
 
-  // The owner's number for the address.
-  size_t endpoint() const { return endpoint_; }
-  TimePoint idleSince() const { return idle_since_; }
+  // ClientSession
+  size_t streamsFree() const override { return lent() == 0 && usable_ ? 1 : 0; }
+  bool spent() const override { return !usable_; }
+  ClientStream& begin(ClientStreamEvents& events) override;
+  void end(ClientStream& stream) override;
+  void retire() override { connection_.stop(); }
+  bool probeIdle() const override;
 
   // Whether any byte of the request may have reached the application.
   bool anythingSent() const { return out_.bytesSent() > 0; }
@@ -95,9 +68,6 @@ class Http1ClientSession final : public Deletable,
   void closeWrite() override { connection_.closeWrite(); }
 
  private:
-  Http1ClientSession(ClientSessionContext& context, UniqueFd fd, size_t endpoint,
-                     IdleSessionOwner& owner);
-
   void onReady() override;
   void fail(ErrorCode code, std::string detail);
   void failInput(const IoResult& result);
@@ -105,21 +75,21 @@ class Http1ClientSession final : public Deletable,
   void takeHead(size_t head_bytes);
   void pinHead();
   void consumeInput(size_t bytes);
+  bool keepable();
   bool quiet();
 
   ClientSessionContext& context_;
-  IdleSessionOwner& owner_;
-  const size_t endpoint_;
+  ClientSessionOwner& owner_;
   Connection connection_;
   Buffer in_;
   Http1Output out_;
   std::unique_ptr<Http1Response> response_;
   ClientStreamEvents* events_ = nullptr;
   Error failure_;
-  TimePoint idle_since_;
   size_t seen_ = 0;
   size_t head_bytes_ = 0;
   Method method_ = Method::Get;
+  bool usable_ = true;  // by another request
   bool connected_ = false;
   bool reused_ = false;
   bool failed_ = false;

@@ -1,82 +1,236 @@
 #include "proxy/upstream/pool.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace flamegate::proxy {
 
-UpstreamPool::UpstreamPool(ClientSessionContext& context, UpstreamOptions options)
+UpstreamPool::UpstreamPool(ClientSessionContext& context, std::shared_ptr<Cluster> cluster,
+                           size_t worker)
     : context_(context),
-      options_(std::move(options)),
-      endpoints_(options_.endpoints.size()),
-      sweep_timer_(context.loop.timers(),
-                   [](void* self) { static_cast<UpstreamPool*>(self)->sweep(); }, this) {
-  for (size_t i = 0; i < endpoints_.size(); ++i) {
-    endpoints_[i].address = options_.endpoints[i];
-    endpoints_[i].name = options_.endpoints[i].toString();
-  }
+      cluster_(std::move(cluster)),
+      worker_(worker),
+      counters_(cluster_->counters(worker)),
+      requests_(cluster_->requests()),
+      balancer_(cluster_->options(), worker),
+      set_(std::make_shared<EndpointSet>()),
+      member_(cluster_->join(context.loop, *this)),
+      sweep_timer_(
+          context.loop.timers(), [](void* self) { static_cast<UpstreamPool*>(self)->sweep(); },
+          this) {
+  onEndpointsChanged();
 }
 
-UpstreamPool::~UpstreamPool() { DCHECK(busy_.empty()); }
-
-Result<UpstreamLease> UpstreamPool::acquire(ClientStreamEvents& events, UpstreamNeed need) {
-  if (endpoints_.empty()) {
-    return fail(ErrorCode::Unavailable, ErrorSource::Upstream, "the cluster has no endpoint");
-  }
-  const size_t chosen = chooseEndpoint(need.other_than);
-  Endpoint& endpoint = endpoints_[chosen];
-  Http1ClientSession* session = need.fresh ? nullptr : takeIdle(endpoint, need.unrepeatable);
-  if (session == nullptr) {
-    if (connections_ >= options_.connections_max && !evictIdle()) {
-      return fail(ErrorCode::Full, ErrorSource::Internal, "the cluster's connection limit");
+UpstreamPool::~UpstreamPool() {
+  cluster_->leave(member_);
+  for (auto* places : {&places_, &removed_}) {
+    for (auto& place : *places) {
+      for (Shelf* shelf : {&place->idle, &place->open, &place->busy}) dropAll(*shelf);
     }
-    auto made = Http1ClientSession::connect(context_, endpoint.address, chosen, *this);
-    if (!made) return fail(std::move(made.error()));
-    ++connections_;
-    session = &busy_.pushFront(std::move(*made));
   }
-  session->begin(events);
-  ++endpoint.active;
-  return UpstreamLease{session, chosen};
 }
 
-// The next endpoint in turn, or the one with the fewest requests of this worker.
-size_t UpstreamPool::chooseEndpoint(size_t other_than) {
-  const size_t count = endpoints_.size();
-  if (count == 1) return 0;
-  size_t best = SIZE_MAX;
-  for (size_t i = 0; i < count; ++i) {
-    const size_t at = (next_ + i) % count;
-    if (at == other_than) continue;
-    if (best == SIZE_MAX || endpoints_[at].active < endpoints_[best].active) best = at;
-    if (options_.balance == UpstreamOptions::Balance::RoundRobin) break;
+// ---- Requests -----------------------------------------------------------------------------------
+
+bool UpstreamPool::enter() {
+  if (!requests_.take()) {
+    counters_.overflows.add();
+    return false;
   }
-  next_ = (best + 1) % count;
-  return best;
+  counters_.requests.add();
+  counters_.active.add();
+  return true;
 }
 
-Http1ClientSession* UpstreamPool::takeIdle(Endpoint& endpoint, bool probe) {
-  while (Http1ClientSession* session = endpoint.idle.front()) {
-    auto owned = endpoint.idle.take(*session);
-    if (!probe || session->probeIdle()) return &busy_.pushFront(std::move(owned));
-    drop(std::move(owned));
+void UpstreamPool::leave() {
+  counters_.active.subtract();
+  requests_.give();
+}
+
+bool UpstreamPool::beginRetry() {
+  if (!cluster_->takeRetry()) {
+    counters_.retries_refused.add();
+    return false;
+  }
+  counters_.retries.add();
+  return true;
+}
+
+Result<UpstreamLease> UpstreamPool::acquire(ClientStreamEvents& events, const UpstreamNeed& need) {
+  if (places_.empty()) {
+    return fail(ErrorCode::NotFound, ErrorSource::Upstream, "the cluster has no endpoint");
+  }
+  const size_t chosen = balancer_.choose(
+      *set_, {.key = need.key, .avoid = need.other_than, .now = context_.loop.now()});
+  if (chosen == SIZE_MAX) {
+    return fail(ErrorCode::Unavailable, ErrorSource::Upstream, "no endpoint is healthy");
+  }
+  Place& place = *places_[chosen];
+  ClientSession* session = need.fresh ? nullptr : findSession(place, need.unrepeatable);
+  if (session == nullptr) {
+    auto opened = openSession(place);
+    if (!opened) return fail(std::move(opened.error()));
+    session = *opened;
+  }
+  ClientStream& stream = session->begin(events);
+  shelve(place, takeOut(*session));
+  place.counters->active.add();
+  place.counters->requests.add();
+  return UpstreamLease{&stream, session, place.endpoint.get()};
+}
+
+void UpstreamPool::release(const UpstreamLease& lease) {
+  ClientSession& session = *lease.session;
+  Place& place = placeOf(session);
+  place.counters->active.subtract();
+  session.end(*lease.stream);
+  // What is dropped makes room, which the cluster tells those who want it of.
+  if (keepOrDrop(place, takeOut(session)) && !waiters_.empty()) wakeWaiter({});
+}
+
+void UpstreamPool::onResult(const UpstreamLease& lease, bool failed) {
+  if (failed) placeOf(*lease.session).counters->failures.add();
+  cluster_->onResult(*lease.endpoint, failed, context_.loop.now());
+}
+
+// ---- Sessions -----------------------------------------------------------------------------------
+
+ClientSession* UpstreamPool::findSession(Place& place, bool probe) {
+  while (ClientSession* session = place.open.front()) {
+    if (session->streamsFree() > 0) return session;
+    shelve(place, takeOut(*session));
+  }
+  while (ClientSession* session = place.idle.front()) {
+    if (session->streamsFree() > 0 && (!probe || session->probeIdle())) return session;
+    drop(takeOut(*session));
   }
   return nullptr;
 }
 
+// A session that has just begun to connect and can lend a stream already.
+Result<ClientSession*> UpstreamPool::openSession(Place& place) {
+  // One that is on its way serves at least one of those who wait.
+  if (place.pending > waiting_) {
+    return fail(ErrorCode::Full, ErrorSource::Upstream, "sessions are being opened");
+  }
+  if (!roomForSession()) {
+    return fail(ErrorCode::Full, ErrorSource::Upstream, "the cluster's connection limit");
+  }
+  const Endpoint& endpoint = *place.endpoint;
+  auto made =
+      options().connector.connect(context_, endpoint.address(), endpoint.server(), &place, *this);
+  if (!made) {
+    cluster_->giveConnection();
+    place.counters->failures.add();
+    cluster_->onResult(*place.endpoint, true, context_.loop.now());
+    return fail(std::move(made.error()));
+  }
+  ++connections_;
+  place.counters->connections.add();
+  ClientSession& session = **made;
+  shelve(place, std::move(*made));
+  if (session.streamsFree() > 0) return &session;
+  ++place.pending;
+  return fail(ErrorCode::Full, ErrorSource::Upstream, "a session is being opened");
+}
+
+// Reserves a connection, closing an idle one of ours if it has to be.
+bool UpstreamPool::roomForSession() {
+  return cluster_->takeConnection() || (evictIdle() && cluster_->takeConnection());
+}
+
 bool UpstreamPool::evictIdle() {
-  for (Endpoint& endpoint : endpoints_) {
-    if (Http1ClientSession* oldest = endpoint.idle.back()) {
-      drop(endpoint.idle.take(*oldest));
+  for (const auto& place : places_) {
+    if (ClientSession* oldest = place->idle.back()) {
+      drop(takeOut(*oldest));
       return true;
     }
   }
   return false;
 }
 
+std::unique_ptr<ClientSession> UpstreamPool::takeOut(ClientSession& session) {
+  return session.shelf->take(session);
+}
+
+// Puts a session where findSession() will look for it.
+void UpstreamPool::shelve(Place& place, std::unique_ptr<ClientSession> session) {
+  Shelf* shelf = &place.busy;
+  if (session->streamsFree() > 0) shelf = session->lent() > 0 ? &place.open : &place.idle;
+  session->shelf = shelf;
+  shelf->pushFront(std::move(session));
+}
+
+// Whether it was kept.
+bool UpstreamPool::keepOrDrop(Place& place, std::unique_ptr<ClientSession> session) {
+  const bool unused = session->lent() == 0;
+  const bool wanted_elsewhere = cluster_->roomWanted() && waiters_.empty();
+  if (unused && (session->spent() || place.removed || wanted_elsewhere)) {
+    drop(std::move(session));
+    return false;
+  }
+  shelve(place, std::move(session));
+  if (unused && !sweep_timer_.armed()) sweep_timer_.arm(context_.loop.now() + options().idle);
+  return true;
+}
+
+// Destruction waits for the end of the batch: the session may be the one whose event this is.
+void UpstreamPool::drop(std::unique_ptr<ClientSession> session) {
+  --connections_;
+  placeOf(*session).counters->connections.subtract();
+  cluster_->giveConnection();
+  session->retire();
+  context_.loop.deleteLater(std::move(session));
+}
+
+void UpstreamPool::dropAll(Shelf& shelf) {
+  while (ClientSession* session = shelf.front()) {
+    DCHECK(session->lent() == 0);
+    drop(shelf.take(*session));
+  }
+}
+
+void UpstreamPool::onSessionLost(ClientSession& session, const Error* why) {
+  Place& place = placeOf(session);
+  drop(takeOut(session));
+  if (why == nullptr) return;
+  --place.pending;
+  place.counters->failures.add();
+  cluster_->onResult(*place.endpoint, true, context_.loop.now());
+  if (!waiters_.empty()) wakeWaiter(*why);
+}
+
+void UpstreamPool::onStreamsFree(ClientSession& session) {
+  shelve(placeOf(session), takeOut(session));
+  for (size_t free = session.streamsFree(); free > 0 && !waiters_.empty(); --free) wakeWaiter({});
+}
+
+// The connection goes on; the session that began it does not.
+void UpstreamPool::onSessionReplaced(ClientSession& session, std::unique_ptr<ClientSession> made) {
+  Place& place = placeOf(session);
+  --place.pending;
+  session.retire();
+  context_.loop.deleteLater(takeOut(session));
+  ClientSession& fresh = *made;
+  shelve(place, std::move(made));
+  if (place.removed) {
+    drop(takeOut(fresh));
+  } else {
+    onStreamsFree(fresh);
+    if (!sweep_timer_.armed()) sweep_timer_.arm(context_.loop.now() + options().idle);
+  }
+}
+
+// ---- Waiting ------------------------------------------------------------------------------------
+
 bool UpstreamPool::wait(UpstreamWaiter& waiter) {
-  if (waiting_ >= options_.pending_max) return false;
+  if (!cluster_->takePending()) {
+    counters_.overflows.add();
+    return false;
+  }
   ++waiting_;
   waiters_.pushBack(waiter);
+  if (!cluster_->hasRoom()) cluster_->wantRoom(*member_);
   return true;
 }
 
@@ -84,53 +238,73 @@ void UpstreamPool::cancelWait(UpstreamWaiter& waiter) {
   if (!static_cast<ListNode<>&>(waiter).linked()) return;
   static_cast<ListNode<>&>(waiter).unlink();
   --waiting_;
+  cluster_->givePending();
+  if (waiters_.empty()) cluster_->stopWanting(*member_);
 }
 
-void UpstreamPool::release(const UpstreamLease& lease) {
-  Endpoint& endpoint = endpoints_[lease.endpoint];
-  --endpoint.active;
-  auto& session = static_cast<Http1ClientSession&>(*lease.stream);
-  const bool usable = session.end();
-  auto owned = busy_.take(session);
-  if (usable) {
-    endpoint.idle.pushFront(std::move(owned));
-    if (!sweep_timer_.armed()) sweep_timer_.arm(context_.loop.now() + options_.idle);
-  } else {
-    drop(std::move(owned));
-  }
-  if (!waiters_.empty()) wakeWaiter();
-}
-
-// Destruction waits for the end of the batch: the session may be the one whose event this is.
-void UpstreamPool::drop(std::unique_ptr<Http1ClientSession> session) {
-  --connections_;
-  session->retire();
-  context_.loop.deleteLater(std::move(session));
-}
-
-void UpstreamPool::wakeWaiter() {
+void UpstreamPool::wakeWaiter(std::optional<Error> failure) {
   UpstreamWaiter* waiter = waiters_.front();
   cancelWait(*waiter);
+  waiter->failure = std::move(failure);
   context_.loop.resumeLater(*waiter);
 }
 
-void UpstreamPool::onIdleSessionLost(Http1ClientSession& session) {
-  drop(endpoints_[session.endpoint()].idle.take(session));
+void UpstreamPool::onRoom() {
+  if (!waiters_.empty() && cluster_->hasRoom()) wakeWaiter({});
+}
+
+void UpstreamPool::onRoomWanted() {
+  if (cluster_->roomWanted() && waiters_.empty()) evictIdle();
+}
+
+// ---- Changes ------------------------------------------------------------------------------------
+
+// Sessions to endpoints that stay are kept; the others end with their last loan.
+void UpstreamPool::onEndpointsChanged() {
+  auto fresh = cluster_->endpoints();
+  if (fresh == set_) return;
+  auto old = std::exchange(places_, {});
+  for (const auto& endpoint : fresh->endpoints) {
+    const auto kept = std::find_if(old.begin(), old.end(), [&](const auto& place) {
+      return place != nullptr && place->endpoint == endpoint;
+    });
+    if (kept != old.end()) {
+      places_.push_back(std::move(*kept));
+    } else {
+      places_.push_back(std::make_unique<Place>(endpoint));
+      places_.back()->counters = &endpoint->counters(worker_);
+    }
+  }
+  for (auto& place : old) {
+    if (place != nullptr) retirePlace(std::move(place));
+  }
+  set_ = std::move(fresh);
+  balancer_.reset(set_->endpoints.size());
+  while (!waiters_.empty()) wakeWaiter({});
+}
+
+void UpstreamPool::retirePlace(std::unique_ptr<Place> place) {
+  place->removed = true;
+  dropAll(place->idle);
+  removed_.push_back(std::move(place));
+  if (!sweep_timer_.armed()) sweep_timer_.arm(context_.loop.now() + options().idle);
 }
 
 // Closes what has been idle for too long; the least recently used are at the back.
 void UpstreamPool::sweep() {
   TimePoint oldest;
-  for (Endpoint& endpoint : endpoints_) {
-    while (Http1ClientSession* session = endpoint.idle.back()) {
-      if (session->idleSince() + options_.idle > context_.loop.now()) {
+  for (const auto& place : places_) {
+    while (ClientSession* session = place->idle.back()) {
+      if (session->idleSince() + options().idle > context_.loop.now()) {
         if (!oldest.set() || session->idleSince() < oldest) oldest = session->idleSince();
         break;
       }
-      drop(endpoint.idle.take(*session));
+      drop(takeOut(*session));
     }
   }
-  if (oldest.set()) sweep_timer_.arm(oldest + options_.idle);
+  std::erase_if(removed_, [](const auto& place) { return place->empty(); });
+  if (!oldest.set() && !removed_.empty()) oldest = context_.loop.now();
+  if (oldest.set()) sweep_timer_.arm(oldest + options().idle);
 }
 
 }  // namespace flamegate::proxy

@@ -23,7 +23,7 @@ TEST(CommandLine, HasDefaultsForEverything) {
   ASSERT_TRUE(loading) << linesOf(loading.error());
   const Config& config = loading->config;
   EXPECT_EQ(config.listeners.at(0).address, Address::tcp("127.0.0.1", 8080));
-  EXPECT_EQ(config.clusters.at(0).endpoints, std::vector{Address::tcp("127.0.0.1", 3000)});
+  EXPECT_EQ(config.clusters.at(0).endpoints, (std::vector<Endpoint>{{Address::tcp("127.0.0.1", 3000)}}));
   EXPECT_EQ(config.routes.at(0).cluster, "app");
   EXPECT_EQ(config.store.kind, Store::Kind::Embedded);
   EXPECT_EQ(config.store.path, (std::filesystem::current_path() / "flamegate.db").string());
@@ -35,7 +35,7 @@ TEST(CommandLine, TakesAnAddressAUrlAndAStore) {
   ASSERT_TRUE(loading) << linesOf(loading.error());
   EXPECT_EQ(loading->config.listeners.at(0).address, Address::tcp("::1", 0));
   EXPECT_EQ(loading->config.clusters.at(0).endpoints,
-            std::vector{Address::tcp("app.internal", 80)});
+            (std::vector<Endpoint>{{Address::tcp("app.internal", 80)}}));
   EXPECT_EQ(loading->config.store.kind, Store::Kind::Redis);
   EXPECT_EQ(loading->config.store.redis.password, "secret");
   EXPECT_EQ(loading->config.store.redis.database, 2U);
@@ -46,7 +46,7 @@ TEST(CommandLine, TakesUnixSockets) {
   ASSERT_TRUE(loading) << linesOf(loading.error());
   EXPECT_EQ(loading->config.listeners.at(0).address, Address::unixSocket("/run/f.sock"));
   EXPECT_EQ(loading->config.clusters.at(0).endpoints,
-            std::vector{Address::unixSocket("/run/app.sock")});
+            (std::vector<Endpoint>{{Address::unixSocket("/run/app.sock")}}));
   EXPECT_EQ(loading->config.store.path, "/var/lib/f.db");
 }
 

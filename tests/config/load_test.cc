@@ -79,7 +79,7 @@ routes:
   EXPECT_EQ(route.body_bytes_max, kMiB);
   EXPECT_EQ(
       config.clusters[1].endpoints,
-      (std::vector<Address>{Address::tcp("::1", 4000), Address::unixSocket("/run/app.sock")}));
+      (std::vector<Endpoint>{{Address::tcp("::1", 4000)}, {Address::unixSocket("/run/app.sock")}}));
 }
 
 TEST(Load, ReadsAClusterThatARouteHolds) {

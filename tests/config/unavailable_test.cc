@@ -109,11 +109,11 @@ TEST(Unavailable, WhatARouteRepeatsIsRefusedAsWell) {
   const std::string faults = faultsOf(R"(
 listeners: [{address: "127.0.0.1:0"}]
 routes:
-  - cluster: {endpoints: ["127.0.0.1:1"], outlier: {}}
+  - cluster: {endpoints: ["127.0.0.1:1"], sidecar: {socket: unix:/run/a.sock}}
     profiling: {trigger: {path_segment: true}}
 )");
   EXPECT_EQ(faults,
-            "test.yaml:4:52: routes[0].cluster.outlier: not available yet\n"
+            "test.yaml:4:52: routes[0].cluster.sidecar: not available yet\n"
             "test.yaml:5:41: routes[0].profiling.trigger.path_segment: not available yet\n");
 }
 

@@ -7,20 +7,27 @@
 namespace flamegate::proxy {
 namespace {
 
-struct ClientSessionTest : testing::Test, IdleSessionOwner, ClientStreamEvents {
+struct ClientSessionTest : testing::Test, ClientSessionOwner, ClientStreamEvents {
   ~ClientSessionTest() override {
-    if (lent) session->end();
+    if (lent) session->end(*session);
     session.reset();
   }
 
-  void onIdleSessionLost(Http1ClientSession&) override { ++lost; }
+  void onSessionLost(ClientSession&, const Error*) override { ++lost; }
+  void onStreamsFree(ClientSession&) override { FAIL(); }
+  void onSessionReplaced(ClientSession&, std::unique_ptr<ClientSession>) override { FAIL(); }
   void onUpstreamReady() override { ++ready; }
+
+  void connect(const Address& address) {
+    auto fd = connectTo(address);
+    ASSERT_TRUE(fd);
+    session = std::make_unique<Http1ClientSession>(context, std::move(*fd), nullptr, *this);
+    ASSERT_TRUE(session->start());
+  }
 
   void open() {
     const UniqueFd listening = listenAnywhere();
-    auto made = Http1ClientSession::connect(context, localAddress(listening.get()), 0, *this);
-    ASSERT_TRUE(made);
-    session = std::move(*made);
+    connect(localAddress(listening.get()));
     waitFor(listening.get(), POLLIN);
     application =
         UniqueFd(::accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -33,7 +40,9 @@ struct ClientSessionTest : testing::Test, IdleSessionOwner, ClientStreamEvents {
   }
   bool end() {
     lent = false;
-    return session->end();
+    session->end(*session);
+    EXPECT_EQ(session->streamsFree(), session->spent() ? 0u : 1u);
+    return !session->spent();
   }
 
   void request(const std::string& bytes) {
@@ -216,9 +225,7 @@ TEST_F(ClientSessionTest, FailsWithARetryWhenNobodyListens) {
     const UniqueFd listening = listenAnywhere();
     nowhere = localAddress(listening.get());
   }
-  auto made = Http1ClientSession::connect(context, nowhere, 0, *this);
-  ASSERT_TRUE(made);
-  session = std::move(*made);
+  connect(nowhere);
   begin();
   RequestHead head;
   const std::string bytes = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "proxy/session/http1_client_session.h"
 #include "tests/proxy/net/sockets.h"
 
 namespace flamegate::proxy {
@@ -30,13 +31,31 @@ struct PoolTest : testing::Test {
     settle(*loop);
   }
 
-  void open(size_t endpoints, UpstreamOptions options = {}) {
-    for (size_t i = 0; i < endpoints; ++i) {
-      listening.push_back(listenAnywhere());
-      options.endpoints.push_back(localAddress(listening.back().get()));
-    }
-    pool = std::make_unique<UpstreamPool>(context, std::move(options));
+  void open(size_t endpoints, ClusterOptions options = {}) {
+    cluster = std::make_shared<Cluster>(std::move(options), 2);
+    while (listening.size() < endpoints) listening.push_back(listenAnywhere());
+    publish(0, endpoints);
+    pool = std::make_unique<UpstreamPool>(context, cluster, 0);
   }
+
+  // Makes the applications from `first` on, `count` of them, the endpoints.
+  void publish(size_t first, size_t count) {
+    std::vector<EndpointTarget> targets;
+    for (size_t i = first; i < first + count; ++i) {
+      targets.push_back({.address = localAddress(listening[i].get()), .server = "app"});
+    }
+    cluster->publish(std::move(targets));
+  }
+
+  // The application that a lease leads to.
+  size_t at(const UpstreamLease& lease) const {
+    for (size_t i = 0; i < listening.size(); ++i) {
+      if (lease.endpoint->name() == localAddress(listening[i].get()).toString()) return i;
+    }
+    return listening.size();
+  }
+
+  const Endpoint* endpoint(size_t i) const { return cluster->endpoints()->endpoints[i].get(); }
 
   UpstreamLease acquire(UpstreamNeed need = {}) {
     auto lease = pool->acquire(events, need);
@@ -74,6 +93,7 @@ struct PoolTest : testing::Test {
   ClientSessionContext context{.loop = *loop, .responses = responses, .limits = {}};
   Events events;
   std::vector<UniqueFd> listening;
+  std::shared_ptr<Cluster> cluster;
   std::unique_ptr<UpstreamPool> pool;
 };
 
@@ -119,7 +139,7 @@ TEST_F(PoolTest, DropsAConnectionWhoseRequestDidNotEnd) {
 }
 
 TEST_F(PoolTest, KeepsToItsLimitOfConnections) {
-  open(1, {.endpoints = {}, .connections_max = 1});
+  open(1, {.connections_max = 1});
   const UpstreamLease lease = acquire();
   const auto refused = pool->acquire(events, {});
   ASSERT_FALSE(refused);
@@ -129,9 +149,9 @@ TEST_F(PoolTest, KeepsToItsLimitOfConnections) {
 }
 
 TEST_F(PoolTest, ClosesAnIdleConnectionToMakeRoomForAnotherEndpoint) {
-  open(2, {.endpoints = {}, .balance = UpstreamOptions::Balance::RoundRobin, .connections_max = 1});
+  open(2, {.balance = BalancePolicy::RoundRobin, .connections_max = 1});
   const UpstreamLease first = acquire();
-  const UniqueFd application = acceptAt(first.endpoint);
+  const UniqueFd application = acceptAt(at(first));
   serve(first, application);
   pool->release(first);
   const UpstreamLease second = acquire();
@@ -141,7 +161,7 @@ TEST_F(PoolTest, ClosesAnIdleConnectionToMakeRoomForAnotherEndpoint) {
 }
 
 TEST_F(PoolTest, WakesWaitersInTheirOrderOneForEachRelease) {
-  open(1, {.endpoints = {}, .connections_max = 2, .pending_max = 3});
+  open(1, {.connections_max = 2, .pending_max = 3});
   const UpstreamLease first = acquire();
   const UpstreamLease second = acquire();
   std::string log;
@@ -204,7 +224,7 @@ TEST_F(PoolTest, ForgetsAnIdleConnectionThatSpeaksUnasked) {
 }
 
 TEST_F(PoolTest, ClosesWhatHasBeenIdleForTooLong) {
-  open(1, {.endpoints = {}, .idle = std::chrono::milliseconds(1)});
+  open(1, {.idle = std::chrono::milliseconds(1)});
   const UpstreamLease lease = acquire();
   const UniqueFd application = acceptAt(0);
   serve(lease, application);
@@ -222,11 +242,11 @@ TEST_F(PoolTest, SpreadsOverEndpoints) {
   std::vector<int> counts(3);
   for (int i = 0; i < 9; ++i) {
     leases.push_back(acquire());
-    ++counts[leases.back().endpoint];
+    ++counts[at(leases.back())];
   }
   EXPECT_EQ(counts, std::vector<int>({3, 3, 3}));
   // The one with the fewest requests is next.
-  const size_t freed = leases.back().endpoint;
+  const Endpoint* freed = leases.back().endpoint;
   pool->release(leases.back());
   leases.back() = acquire();
   EXPECT_EQ(leases.back().endpoint, freed);
@@ -236,16 +256,16 @@ TEST_F(PoolTest, SpreadsOverEndpoints) {
 TEST_F(PoolTest, AvoidsAnEndpointWhenThereIsAnother) {
   open(2);
   for (int i = 0; i < 4; ++i) {
-    const UpstreamLease lease = acquire({.other_than = 0});
-    EXPECT_EQ(lease.endpoint, 1u);
+    const UpstreamLease lease = acquire({.other_than = endpoint(0)});
+    EXPECT_EQ(lease.endpoint, endpoint(1));
     pool->release(lease);
   }
 }
 
 TEST_F(PoolTest, UsesTheOnlyEndpointEvenWhenItIsToBeAvoided) {
   open(1);
-  const UpstreamLease lease = acquire({.other_than = 0});
-  EXPECT_EQ(lease.endpoint, 0u);
+  const UpstreamLease lease = acquire({.other_than = endpoint(0)});
+  EXPECT_EQ(lease.endpoint, endpoint(0));
   pool->release(lease);
 }
 
@@ -253,7 +273,149 @@ TEST_F(PoolTest, HasNothingToLendWithoutEndpoints) {
   open(0);
   const auto lease = pool->acquire(events, {});
   ASSERT_FALSE(lease);
+  EXPECT_EQ(lease.error().code, ErrorCode::NotFound);
+}
+
+TEST_F(PoolTest, HasNothingToLendWhileNoEndpointIsHealthy) {
+  open(1);
+  cluster->endpoints()->endpoints[0]->setHealthy(false, loop->now());
+  const auto lease = pool->acquire(events, {});
+  ASSERT_FALSE(lease);
   EXPECT_EQ(lease.error().code, ErrorCode::Unavailable);
+  cluster->endpoints()->endpoints[0]->setHealthy(true, loop->now());
+  pool->release(acquire());
+}
+
+TEST_F(PoolTest, KeepsConnectionsToEndpointsThatStay) {
+  open(2);
+  const UpstreamLease stays = acquire({.other_than = endpoint(0)});
+  const UpstreamLease goes = acquire({.other_than = endpoint(1)});
+  const UniqueFd stays_application = acceptAt(1);
+  const UniqueFd goes_application = acceptAt(0);
+  serve(stays, stays_application);
+  pool->release(stays);
+  publish(1, 1);
+  settle(*loop);
+  // The lease on the other is not cut.
+  serve(goes, goes_application);
+  EXPECT_EQ(pool->connections(), 2u);
+  pool->release(goes);
+  EXPECT_EQ(pool->connections(), 1u) << "an endpoint that has gone keeps no connection";
+  const UpstreamLease again = acquire();
+  EXPECT_EQ(again.session, stays.session);
+  EXPECT_TRUE(again.stream->reused());
+  pool->release(again);
+}
+
+TEST_F(PoolTest, WakesWaitersWhenEndpointsChange) {
+  open(1, {.connections_max = 1});
+  const UpstreamLease lease = acquire();
+  std::string log;
+  Waiter waiter(log, 'a');
+  EXPECT_TRUE(pool->wait(waiter));
+  listening.push_back(listenAnywhere());
+  publish(1, 1);
+  settle(*loop);
+  EXPECT_EQ(log, "a");
+  pool->release(lease);
+}
+
+TEST_F(PoolTest, RefusesRequestsOverTheLimit) {
+  open(1, {.requests_max = 2});
+  EXPECT_TRUE(pool->enter());
+  EXPECT_TRUE(pool->enter());
+  EXPECT_FALSE(pool->enter());
+  EXPECT_EQ(cluster->total(&ClusterCounters::overflows), 1u);
+  pool->leave();
+  EXPECT_TRUE(pool->enter());
+  pool->leave();
+  pool->leave();
+  EXPECT_EQ(cluster->total(&ClusterCounters::active), 0u);
+}
+
+TEST_F(PoolTest, AllowsFewRetriesAlwaysAndMoreWithinTheirShare) {
+  open(1, {.retry_budget_percent = 50});
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(pool->beginRetry());
+  EXPECT_FALSE(pool->beginRetry());
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(pool->enter());
+  EXPECT_TRUE(pool->beginRetry());
+  EXPECT_FALSE(pool->beginRetry());
+  for (int i = 0; i < 4; ++i) pool->endRetry();
+  for (int i = 0; i < 8; ++i) pool->leave();
+}
+
+// A second worker's pool, on the same loop for the test's sake.
+TEST_F(PoolTest, GivesAnIdleConnectionUpForAnotherWorker) {
+  open(1, {.connections_max = 1});
+  const UpstreamLease lease = acquire();
+  const UniqueFd application = acceptAt(0);
+  serve(lease, application);
+  pool->release(lease);
+  EXPECT_EQ(pool->connections(), 1u);
+  UpstreamPool other(context, cluster, 1);
+  const auto refused = other.acquire(events, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Full);
+  std::string log;
+  Waiter waiter(log, 'a');
+  EXPECT_TRUE(other.wait(waiter));
+  settle(*loop);
+  EXPECT_EQ(log, "a");
+  EXPECT_EQ(pool->connections(), 0u);
+  const auto granted = other.acquire(events, {});
+  ASSERT_TRUE(granted);
+  other.release(*granted);
+}
+
+TEST_F(PoolTest, KeepsNoConnectionIdleThatAnotherWorkerWaitsFor) {
+  open(1, {.connections_max = 1});
+  const UpstreamLease lease = acquire();
+  const UniqueFd application = acceptAt(0);
+  UpstreamPool other(context, cluster, 1);
+  std::string log;
+  Waiter waiter(log, 'a');
+  EXPECT_TRUE(other.wait(waiter));
+  settle(*loop);
+  EXPECT_EQ(log, "");
+  serve(lease, application);
+  pool->release(lease);
+  settle(*loop);
+  EXPECT_EQ(log, "a");
+}
+
+TEST_F(PoolTest, EjectsAnEndpointThatFailsInARowButAtMostHalf) {
+  open(2, {.outlier = ClusterOptions::Outlier{.consecutive = 2, .eject = std::chrono::hours(1)}});
+  const auto failAt = [&](size_t i, bool failed) {
+    const UpstreamLease lease = acquire({.other_than = endpoint(1 - i)});
+    EXPECT_EQ(lease.endpoint, endpoint(i));
+    pool->onResult(lease, failed);
+    pool->release(lease);
+  };
+  failAt(0, true);
+  failAt(0, false);
+  failAt(0, true);
+  EXPECT_FALSE(endpoint(0)->ejected(loop->now())) << "not in a row";
+  failAt(0, true);
+  EXPECT_TRUE(endpoint(0)->ejected(loop->now()));
+  for (int i = 0; i < 3; ++i) {
+    const UpstreamLease lease = acquire();
+    EXPECT_EQ(lease.endpoint, endpoint(1));
+    pool->onResult(lease, true);
+    pool->release(lease);
+  }
+  EXPECT_FALSE(endpoint(1)->ejected(loop->now())) << "one stays";
+  EXPECT_GT(cluster->ejectionsPrevented(), 0u);
+}
+
+// What is ejected is better than nothing.
+TEST_F(PoolTest, UsesEjectedEndpointsWhenNothingElseIsHealthy) {
+  open(2);
+  const auto& all = cluster->endpoints()->endpoints;
+  all[0]->eject(loop->now() + std::chrono::hours(1));
+  all[1]->setHealthy(false, loop->now());
+  const UpstreamLease lease = acquire();
+  EXPECT_EQ(lease.endpoint, all[0].get());
+  pool->release(lease);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ from .case import ProfilingCase, ProxyCase, echo, profiler_fields
 from .client import Client, fetch, make_request
 from .deadline import Deadline, wait_until
 from . import pprof
+from .dns import CUT_SHORT, GARBAGE, NXDOMAIN, SERVFAIL, SILENT, NameServer
 from .message import Head, ProtocolError, Response
 from .process import Proxy, binary, free_port
 from .redis import Redis

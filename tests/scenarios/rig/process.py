@@ -237,6 +237,11 @@ class Proxy:
 
         return wait_until(read, f"{count} log records of {path}")
 
+    def clusters(self):
+        """What the admin listener says of each cluster, by name."""
+        document = json.loads(fetch(self.admin_port, target="/clusters?format=json").body)
+        return {cluster["name"]: cluster for cluster in document["clusters"]}
+
     def metrics(self):
         text = fetch(self.admin_port, target="/metrics").body.decode()
         samples = (

@@ -118,20 +118,27 @@ def chunked(parts, headers=(), status=200, end=b"0\r\n\r\n"):
 
 
 class Upstream:
-    """Listens on a free loopback port. `respond(request)` makes each answer: bytes, parts to send as
+    """Listens on a free loopback port, on `host` and `port`, or on the unix socket `path`. `respond(request)` makes each answer: bytes, parts to send as
     they come (CLOSE is one), or None when it has done all itself through `request.connection`. It
     may be changed at any time and applies to the next request. Requests and connections are logged
     in order of arrival; an exception in `respond` fails the test that calls `check()`.
     """
 
-    def __init__(self, respond=None):
+    def __init__(self, respond=None, host="127.0.0.1", port=0, path=None):
         self.respond = respond or (lambda request: reply())
         self.requests = []
         self.connections = []
         self.errors = []
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
-        self.port = self._listener.getsockname()[1]
-        self.address = f"127.0.0.1:{self.port}"
+        if path is not None:
+            self._listener = socket.socket(socket.AF_UNIX)
+            self._listener.bind(str(path))
+            self._listener.listen(1024)
+            self.address = f"unix:{path}"
+        else:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._listener = socket.create_server((host, port), family=family, backlog=1024)
+            self.port = self._listener.getsockname()[1]
+            self.address = f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self):
@@ -177,7 +184,8 @@ class Upstream:
                 sock, _ = self._listener.accept()
             except OSError:
                 return
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if sock.family != socket.AF_UNIX:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection = UpstreamConnection(sock)
             self.connections.append(connection)
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
