@@ -3,9 +3,10 @@
 import signal
 import socket
 import tempfile
+import threading
 import unittest
 
-from rig import Proxy, Upstream, echo, fetch
+from rig import Proxy, Upstream, echo, fetch, wait_until
 
 
 class Notification(unittest.TestCase):
@@ -63,3 +64,23 @@ class HandOver(unittest.TestCase):
             self.assertIn(
                 f"no longer listening on 127.0.0.1:{other.getsockname()[1]}", proxy.log()
             )
+
+    def test_no_client_is_refused_while_the_program_is_restarted(self):
+        stop, statuses = threading.Event(), []
+
+        def ask():
+            while not stop.is_set():
+                statuses.append(fetch(self.port).status)
+
+        client = threading.Thread(target=ask)
+        with self.proxy() as first:
+            client.start()
+            wait_until(lambda: len(statuses) >= 20, "requests to the first")
+            first.signal(signal.SIGTERM)
+            self.assertEqual(first.wait_for_exit(), 0)
+        with self.proxy():
+            seen = len(statuses)
+            wait_until(lambda: len(statuses) >= seen + 20, "requests to the second")
+            stop.set()
+            client.join()
+        self.assertEqual(set(statuses), {200})
