@@ -29,6 +29,8 @@ std::uint16_t statusOf(ErrorCode code) {
     case ErrorCode::Closed:
     case ErrorCode::Reset:
     case ErrorCode::Io:
+    case ErrorCode::Untrusted:
+    case ErrorCode::Handshake:
       return 500;
   }
   return 500;

@@ -16,6 +16,8 @@ std::string_view errorCodeName(ErrorCode code) {
     case ErrorCode::Unavailable: return "unavailable";
     case ErrorCode::Full: return "full";
     case ErrorCode::Io: return "io";
+    case ErrorCode::Untrusted: return "untrusted";
+    case ErrorCode::Handshake: return "handshake";
   }
   return "unknown";
 }

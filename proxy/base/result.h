@@ -29,6 +29,8 @@ enum class ErrorCode : unsigned char {
   Unavailable,  // a resource that should be there is not, at present
   Full,         // a bound of our own is reached
   Io,           // a file or descriptor failed
+  Untrusted,    // the peer could not prove who it is
+  Handshake,    // the peers found no way to speak with each other
 };
 
 // The name of a code as logs and metrics print it: "malformed", "too-large", …

@@ -21,6 +21,8 @@ FailureReply upstreamFailure(ErrorCode code) {
     case ErrorCode::NotFound: return {503, "no-endpoint"};
     case ErrorCode::Unavailable: return {503, "no-healthy-endpoint"};
     case ErrorCode::Full: return {503, "overflow"};
+    case ErrorCode::Untrusted: return {502, "tls-verify"};
+    case ErrorCode::Handshake: return {502, "tls-handshake"};
     default: return {502, "upstream-reset"};
   }
 }

@@ -46,6 +46,10 @@ void TlsRenewal::watch(std::shared_ptr<const Snapshot> snapshot) {
   for (const auto& listener : snapshot_->tls) {
     if (listener != nullptr) watched_.push_back(listener.get());
   }
+  for (const auto& cluster : snapshot_->upstreams) {
+    TlsConnector* connector = cluster->options().connector.tls.get();
+    if (connector != nullptr) watched_.push_back(connector);
+  }
   const time_t every = watched_.empty() ? 0 : kLookEverySeconds;
   const itimerspec times{{every, 0}, {every, 0}};
   timerfd_settime(timer_fd_.get(), 0, &times, nullptr);

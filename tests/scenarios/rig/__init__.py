@@ -10,6 +10,6 @@ from .dns import CUT_SHORT, GARBAGE, NXDOMAIN, SERVFAIL, SILENT, NameServer
 from .message import Head, ProtocolError, Response
 from .process import Proxy, binary, free_port
 from .redis import Redis
-from .tls import Authority, names_shown, tls_client
+from .tls import Authority, TlsUpstream, names_shown, tls_client
 from .token import TokenMint
 from .upstream import CLOSE, Upstream, chunk, chunked, html, reply

@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 
 from .client import Client
+from .message import Reader
+from .upstream import Upstream
 
 
 def _openssl(*arguments):
@@ -71,6 +73,28 @@ class Authority:
             context.verify_mode = ssl.CERT_REQUIRED
             context.load_verify_locations(client_ca)
         return context
+
+
+class TlsUpstream(Upstream):
+    """An application that speaks TLS with the given context. `handshakes` are those that were
+    completed, `failures` the others."""
+
+    def __init__(self, context, respond=None):
+        self.context = context
+        self.handshakes = []
+        self.failures = []
+        super().__init__(respond)
+
+    def _serve(self, connection):
+        try:
+            connection.sock = self.context.wrap_socket(connection.sock, server_side=True)
+        except OSError as error:
+            self.failures.append(error)
+            connection.close()
+            return
+        connection.reader = Reader(connection.sock)
+        self.handshakes.append(connection.sock)
+        super()._serve(connection)
 
 
 def tls_client(port, context, name="a.test", session=None):
