@@ -11,9 +11,10 @@ std::optional<std::string_view> findCookie(const FieldList& fields, std::string_
   for (const Field* field = fields.first(HeaderId::Cookie); field != nullptr && !found;
        field = fields.next(*field)) {
     if (field->removed()) continue;
-    forEachCookie(field->value(), [&](std::string_view, std::string_view name, std::string_view value) {
-      if (!found && name == wanted) found = value;
-    });
+    forEachCookie(field->value(),
+                  [&](std::string_view, std::string_view name, std::string_view value) {
+                    if (!found && name == wanted) found = value;
+                  });
   }
   return found;
 }

@@ -27,7 +27,8 @@ class AccessLogger {
 // Owner: a Worker; one in force, older ones until their last exchange ends. Thread: the worker's.
 class WorkerContext {
  public:
-  // `worker`: its index. Pools of `previous` (may be null) go on for clusters that stay as they are.
+  // `worker`: its index. Pools of `previous` (may be null) go on for clusters that stay as they
+  // are.
   WorkerContext(ClientSessionContext& sessions, std::shared_ptr<const Snapshot> in_force,
                 WorkerCounters& worker_counters, DateCache& date_cache, size_t worker,
                 const WorkerContext* previous)
@@ -36,7 +37,8 @@ class WorkerContext {
         counters(worker_counters),
         date(date_cache) {
     for (const std::shared_ptr<Cluster>& cluster : snapshot->upstreams) {
-      std::shared_ptr<UpstreamPool> pool = previous != nullptr ? previous->findPool(*cluster) : nullptr;
+      std::shared_ptr<UpstreamPool> pool =
+          previous != nullptr ? previous->findPool(*cluster) : nullptr;
       if (pool == nullptr) pool = std::make_shared<UpstreamPool>(sessions, cluster, worker);
       pools.push_back(std::move(pool));
     }
@@ -44,9 +46,8 @@ class WorkerContext {
 
   // The pool of a cluster, or null.
   std::shared_ptr<UpstreamPool> findPool(const Cluster& cluster) const {
-    const auto found = std::find_if(pools.begin(), pools.end(), [&](const auto& pool) {
-      return &pool->cluster() == &cluster;
-    });
+    const auto found = std::find_if(pools.begin(), pools.end(),
+                                    [&](const auto& pool) { return &pool->cluster() == &cluster; });
     return found == pools.end() ? nullptr : *found;
   }
 

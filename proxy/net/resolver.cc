@@ -207,9 +207,10 @@ class Resolver::Impl {
     }
     timeval room{};
     const timeval* deadline = ares_timeout(channel_, nullptr, &room);
-    const int millis = deadline == nullptr ? kIdlePollMillis
-                                           : static_cast<int>(deadline->tv_sec * 1000 +
-                                                              deadline->tv_usec / 1000 + 1);
+    const int millis =
+        deadline == nullptr
+            ? kIdlePollMillis
+            : static_cast<int>(deadline->tv_sec * 1000 + deadline->tv_usec / 1000 + 1);
     if (::poll(waits.data(), waits.size(), millis) <= 0) {
       ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
       return;

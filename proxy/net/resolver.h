@@ -17,19 +17,19 @@ struct ResolvedName {
   Duration ttl{};  // the shortest of them; 0: what was found has none, as in /etc/hosts
 };
 
-// Asks by UDP, and by TCP where an answer was cut short; servers one after the other, search domains
-// as configured. resolv.conf is read again when it changes.
-// Owner: the process. Thread: resolve() any; answers come on the resolver's own.
-// Ends: what is still asked is answered with Closed by the destructor.
+// Asks by UDP, and by TCP where an answer was cut short; servers one after the other, search
+// domains as configured. resolv.conf is read again when it changes. Owner: the process. Thread:
+// resolve() any; answers come on the resolver's own. Ends: what is still asked is answered with
+// Closed by the destructor.
 class Resolver {
  public:
   struct Options {
-    std::vector<Address> servers;  // empty: those of /etc/resolv.conf
+    std::vector<Address> servers;                // empty: those of /etc/resolv.conf
     Duration timeout = std::chrono::seconds(2);  // of one query to one server; then doubled
     int tries = 2;                               // of each server
   };
-  // Errors: NotFound (no such name, or none of its addresses), Timeout (no server answered), Refused
-  // (a server did, with an error), Malformed (what it sent cannot be read), Closed.
+  // Errors: NotFound (no such name, or none of its addresses), Timeout (no server answered),
+  // Refused (a server did, with an error), Malformed (what it sent cannot be read), Closed.
   using Callback = std::function<void(Result<ResolvedName>)>;
 
   // Errors: Io.

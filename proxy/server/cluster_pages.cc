@@ -107,9 +107,8 @@ std::string clustersText(const ClusterKeepers& clusters) {
   std::string text;
   for (const auto& keeper : clusters) {
     const Cluster& cluster = *keeper->cluster();
-    text += keeper->config().name + ": " +
-            std::to_string(cluster.total(&ClusterCounters::active)) + " active, " +
-            std::to_string(cluster.pending()) + " pending, " +
+    text += keeper->config().name + ": " + std::to_string(cluster.total(&ClusterCounters::active)) +
+            " active, " + std::to_string(cluster.pending()) + " pending, " +
             std::to_string(cluster.connections()) + " connections\n";
     for (const auto& name : keeper->updater().names()) {
       text += "  " + name.name + ": " + std::to_string(name.addresses.size()) + " addresses";
@@ -143,7 +142,7 @@ std::string clustersJson(const ClusterKeepers& clusters) {
 
 void appendClusterMetrics(const ClusterKeepers& clusters, MetricsText& out) {
   struct ClusterFamily {
-    Counter ClusterCounters::* member;
+    Counter ClusterCounters::*member;
     std::string_view name, type, help;
   };
   constexpr ClusterFamily kClusterFamilies[] = {
@@ -167,7 +166,7 @@ void appendClusterMetrics(const ClusterKeepers& clusters, MetricsText& out) {
   appendByCluster(clusters, out, [](const Cluster& cluster) { return cluster.pending(); });
 
   struct EndpointFamily {
-    Counter EndpointCounters::* member;
+    Counter EndpointCounters::*member;
     std::string_view name, type, help;
   };
   constexpr EndpointFamily kEndpointFamilies[] = {

@@ -40,13 +40,11 @@ struct Balancer::View {
     if (!since.set()) return kWeightParts;
     const Duration elapsed = std::max(wish.now - since, Duration(0));
     if (elapsed >= slow_start) return kWeightParts;
-    const auto parts =
-        static_cast<uint64_t>(elapsed.count()) / (static_cast<uint64_t>(slow_start.count()) / kWeightParts + 1);
+    const auto parts = static_cast<uint64_t>(elapsed.count()) /
+                       (static_cast<uint64_t>(slow_start.count()) / kWeightParts + 1);
     return std::max(parts, kSlowStartPartsMin);
   }
-  uint64_t active(size_t at) const {
-    return set.endpoints[at]->counters(worker).active.get();
-  }
+  uint64_t active(size_t at) const { return set.endpoints[at]->counters(worker).active.get(); }
   // Whether `a` has less to do for its weight than `b`.
   bool lessBusy(size_t a, size_t b) const {
     return (active(a) + 1) * weight(b) < (active(b) + 1) * weight(a);

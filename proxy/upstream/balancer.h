@@ -18,9 +18,8 @@ namespace flamegate::proxy {
 // - hash: the endpoint of the key on the ring; when it is out, the next one there. Without a key:
 //   random. Weight counts, slow start does not, as moving keys back and forth costs more than it
 //   saves.
-// An endpoint to be avoided is taken when there is no other; ejected ones are taken when nothing else
-// is healthy; unhealthy ones never.
-// Owner: a pool. Thread: its loop's.
+// An endpoint to be avoided is taken when there is no other; ejected ones are taken when nothing
+// else is healthy; unhealthy ones never. Owner: a pool. Thread: its loop's.
 class Balancer {
  public:
   Balancer(const ClusterOptions& options, size_t worker);

@@ -51,7 +51,8 @@ void Cluster::inherit(const Cluster& other) {
   auto set = std::make_shared<EndpointSet>();
   set->endpoints = other.endpoints()->endpoints;
   std::vector<HashRing::Member> members;
-  for (const auto& endpoint : set->endpoints) members.push_back({endpoint->name(), endpoint->weight()});
+  for (const auto& endpoint : set->endpoints)
+    members.push_back({endpoint->name(), endpoint->weight()});
   if (options_.balance == BalancePolicy::Hash) set->ring = HashRing(members);
   const std::lock_guard lock(mutex_);
   endpoints_ = std::move(set);
@@ -87,7 +88,7 @@ bool Cluster::takeRetry() {
   return take(retries_, std::max(kRetriesAlwaysAllowed, share));
 }
 
-uint64_t Cluster::total(Counter ClusterCounters::* member) const {
+uint64_t Cluster::total(Counter ClusterCounters::*member) const {
   uint64_t sum = 0;
   for (const ClusterCounters& each : counters_) sum += (each.*member).get();
   return sum;
@@ -133,7 +134,8 @@ void Cluster::stopWanting(Member& member) {
   wanting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// The order of the two atomics makes that either the room is seen by who wants it, or the wish here.
+// The order of the two atomics makes that either the room is seen by who wants it, or the wish
+// here.
 void Cluster::giveConnection() {
   connections_.fetch_sub(1, std::memory_order_seq_cst);
   if (wanting_.load(std::memory_order_seq_cst) == 0) return;

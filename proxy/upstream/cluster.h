@@ -46,7 +46,7 @@ struct EndpointSet {
 
 // What one worker counts for a cluster.
 struct alignas(64) ClusterCounters {
-  Counter active;     // requests in flight, with those that wait
+  Counter active;  // requests in flight, with those that wait
   Counter requests;
   Counter overflows;  // refused by a limit
   Counter retries;
@@ -99,13 +99,13 @@ class Cluster {
   size_t connections() const { return connections_.load(std::memory_order_relaxed); }
   size_t pending() const { return pending_.load(std::memory_order_relaxed); }
   ClusterCounters& counters(size_t worker) { return counters_[worker]; }
-  uint64_t total(Counter ClusterCounters::* member) const;
+  uint64_t total(Counter ClusterCounters::*member) const;
 
   // ---- Pools ----
   // A pool as others may reach it: by posting to its loop, where `pool` is null once it has gone.
   struct Member {
     EventLoop& loop;
-    UpstreamPool* pool;  // its loop's thread alone
+    UpstreamPool* pool;    // its loop's thread alone
     bool wanting = false;  // guarded by Cluster::mutex_
   };
   std::shared_ptr<Member> join(EventLoop& loop, UpstreamPool& pool);

@@ -79,7 +79,7 @@ class Endpoint {
   EndpointCounters& counters(size_t worker) { return counters_[worker]; }
   const EndpointCounters& counters(size_t worker) const { return counters_[worker]; }
   // Over all workers.
-  uint64_t total(Counter EndpointCounters::* member) const {
+  uint64_t total(Counter EndpointCounters::*member) const {
     uint64_t sum = 0;
     for (const EndpointCounters& each : counters_) sum += (each.*member).get();
     return sum;

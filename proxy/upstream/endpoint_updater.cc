@@ -74,8 +74,8 @@ EndpointUpdater::~EndpointUpdater() { inbox_->updater = nullptr; }
 
 void EndpointUpdater::ask(Lookup& lookup) {
   lookup.known.asked_again = {};
-  resolver_.resolve(lookup.known.name, [inbox = inbox_, &loop = loop_, name = lookup.known.name](
-                                           Result<ResolvedName> answer) {
+  resolver_.resolve(lookup.known.name, [inbox = inbox_, &loop = loop_,
+                                        name = lookup.known.name](Result<ResolvedName> answer) {
     {
       const std::lock_guard lock(inbox->mutex);
       inbox->answers.emplace_back(name, std::move(answer));
@@ -128,8 +128,8 @@ void EndpointUpdater::take(Lookup& lookup, Result<ResolvedName> answer) {
     after = lookup.retry_after;
     lookup.retry_after = std::min(2 * lookup.retry_after, kRetryMax);
     if (known.failure.empty()) {
-      logWarning("dns", answer.error().detail +
-                            (known.addresses.empty() ? "; it has no address yet"
+      logWarning("dns", answer.error().detail + (known.addresses.empty()
+                                                     ? "; it has no address yet"
                                                      : "; its last addresses stay in use"));
     }
     known.failure = answer.error().detail;

@@ -12,15 +12,15 @@ namespace flamegate::proxy {
 
 // One configured endpoint: a fixed address, or a name that is resolved again and again.
 struct EndpointSource {
-  std::string name = {};      // empty: fixed
+  std::string name = {};       // empty: fixed
   EndpointTarget target = {};  // of a name: without its address, but for the port
   uint16_t port = 0;
 };
 
-// Asks for each name when its last answer's TTL is over. A failure, or an answer without an address,
-// leaves the last good addresses in force and is asked again soon; a name that never had an answer
-// has no endpoint meanwhile. Each change is published to the cluster.
-// Owner: a cluster's keeper. Thread: the main loop's.
+// Asks for each name when its last answer's TTL is over. A failure, or an answer without an
+// address, leaves the last good addresses in force and is asked again soon; a name that never had
+// an answer has no endpoint meanwhile. Each change is published to the cluster. Owner: a cluster's
+// keeper. Thread: the main loop's.
 class EndpointUpdater {
  public:
   struct Options {

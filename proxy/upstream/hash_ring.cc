@@ -42,8 +42,9 @@ HashRing::HashRing(const std::vector<Member>& members) {
 }
 
 size_t HashRing::startOf(uint64_t key) const {
-  const auto at = std::lower_bound(points_.begin(), points_.end(), key,
-                                   [](const Point& point, uint64_t hash) { return point.hash < hash; });
+  const auto at =
+      std::lower_bound(points_.begin(), points_.end(), key,
+                       [](const Point& point, uint64_t hash) { return point.hash < hash; });
   return at == points_.end() ? 0 : static_cast<size_t>(at - points_.begin());
 }
 

@@ -12,7 +12,8 @@ namespace flamegate::proxy {
 uint64_t stableHash(std::string_view text);
 
 // Immutable. A ring rather than a Maglev table: its memory follows the number of endpoints, and
-// walking on from an endpoint that is down moves that endpoint's keys alone, evenly over the others.
+// walking on from an endpoint that is down moves that endpoint's keys alone, evenly over the
+// others.
 class HashRing {
  public:
   struct Member {
@@ -24,7 +25,8 @@ class HashRing {
   // Each member gets points in relation to its weight, at most 65,536 altogether and at least one.
   explicit HashRing(const std::vector<Member>& members);
 
-  // The index of the first member at or after the key for which `eligible(index)` holds; SIZE_MAX: none.
+  // The index of the first member at or after the key for which `eligible(index)` holds; SIZE_MAX:
+  // none.
   template <typename Eligible>
   size_t find(uint64_t key, Eligible eligible) const {
     size_t at = startOf(key);

@@ -40,8 +40,8 @@ class HealthProber::Probe final : private ClientSessionOwner, private ClientStre
   }
 
   void begin() {
-    auto made = prober_.cluster_.options().connector.connect(
-        prober_.context_, endpoint_->address(), endpoint_->server(), nullptr, *this);
+    auto made = prober_.cluster_.options().connector.connect(prober_.context_, endpoint_->address(),
+                                                             endpoint_->server(), nullptr, *this);
     if (!made) return conclude(false, made.error().detail);
     session_ = std::move(*made);
     timer_.arm(loop().now() + options().timeout);
@@ -110,8 +110,8 @@ class HealthProber::Probe final : private ClientSessionOwner, private ClientStre
   }
 
   void log(const char* what, const std::string& outcome) const {
-    logWarning("health", prober_.cluster_.options().name + ": " + endpoint_->name() + " is " + what +
-                             " (" + outcome + ")");
+    logWarning("health", prober_.cluster_.options().name + ": " + endpoint_->name() + " is " +
+                             what + " (" + outcome + ")");
   }
 
   HealthProber& prober_;

@@ -9,10 +9,10 @@
 
 namespace flamegate::proxy {
 
-// Asks each endpoint for a path, on a connection of its own each time, and tells the endpoint whether
-// it is healthy: after so many successes, or failures, in a row. A status outside the expected range,
-// a response head that does not come in time and a connection that fails are failures. Probes are no
-// requests of the cluster: they are not counted, limited or profiled.
+// Asks each endpoint for a path, on a connection of its own each time, and tells the endpoint
+// whether it is healthy: after so many successes, or failures, in a row. A status outside the
+// expected range, a response head that does not come in time and a connection that fails are
+// failures. Probes are no requests of the cluster: they are not counted, limited or profiled.
 // Owner: a cluster's keeper. Thread: the main loop's.
 class HealthProber {
  public:

@@ -14,7 +14,8 @@ namespace flamegate::proxy {
 // An exchange that waits for a stream; its resume() is called once when acquire() may succeed.
 class UpstreamWaiter : public ListNode<>, public Resumable {
  public:
-  // Why the session that was waited for could not be had; empty otherwise. Taken by whoever resumes.
+  // Why the session that was waited for could not be had; empty otherwise. Taken by whoever
+  // resumes.
   std::optional<Error> failure;
 
  protected:
@@ -49,16 +50,17 @@ class UpstreamPool final : private ClientSessionOwner {
   Cluster& cluster() { return *cluster_; }
   const ClusterOptions& options() const { return cluster_->options(); }
 
-  // An exchange asks for its place in the cluster before the first acquire(); false: over the limit of
-  // requests. leave() gives it back.
+  // An exchange asks for its place in the cluster before the first acquire(); false: over the limit
+  // of requests. leave() gives it back.
   bool enter();
   void leave();
   // Asked before each further attempt, beside enter(); endRetry() when that attempt is over.
   bool beginRetry();
   void endRetry() { cluster_->giveRetry(); }
 
-  // Errors, source Upstream: NotFound (no endpoint is known), Unavailable (none is healthy), Full (at
-  // the limit of connections, or no session is ready yet: wait()), Reset (connect failed at once).
+  // Errors, source Upstream: NotFound (no endpoint is known), Unavailable (none is healthy), Full
+  // (at the limit of connections, or no session is ready yet: wait()), Reset (connect failed at
+  // once).
   Result<UpstreamLease> acquire(ClientStreamEvents& events, const UpstreamNeed& need);
   // Queues behind others; false when too many wait.
   bool wait(UpstreamWaiter& waiter);
@@ -88,9 +90,9 @@ class UpstreamPool final : private ClientSessionOwner {
     EndpointCounters* counters = nullptr;
     bool removed = false;  // from the set: nothing more is lent
     size_t pending = 0;    // sessions that have never had a stream free
-    Shelf idle;  // nothing is lent; last used first
-    Shelf open;  // some streams are lent, others free
-    Shelf busy;  // no stream is free, for now or for ever
+    Shelf idle;            // nothing is lent; last used first
+    Shelf open;            // some streams are lent, others free
+    Shelf busy;            // no stream is free, for now or for ever
 
     bool empty() const { return idle.empty() && open.empty() && busy.empty(); }
   };

@@ -47,8 +47,8 @@ struct ResolverTest : testing::Test {
     char block[1024];
     sockaddr_storage peer{};
     socklen_t size = sizeof peer;
-    const ssize_t got = ::recvfrom(server.get(), block, sizeof block, 0,
-                                   reinterpret_cast<sockaddr*>(&peer), &size);
+    const ssize_t got =
+        ::recvfrom(server.get(), block, sizeof block, 0, reinterpret_cast<sockaddr*>(&peer), &size);
     EXPECT_GT(got, 12);
     Query query{.bytes = std::string(block, static_cast<size_t>(got)),
                 .from = Address::fromSockaddr(reinterpret_cast<sockaddr*>(&peer), size)};
@@ -58,9 +58,9 @@ struct ResolverTest : testing::Test {
   }
 
   void send(const Query& query, const std::string& bytes) {
-    EXPECT_GT(::sendto(server.get(), bytes.data(), bytes.size(), 0, query.from.get(),
-                       query.from.size()),
-              0);
+    EXPECT_GT(
+        ::sendto(server.get(), bytes.data(), bytes.size(), 0, query.from.get(), query.from.size()),
+        0);
   }
 
   // A response with this code and these records' data, whose TTL is `ttl` seconds.
@@ -79,9 +79,8 @@ struct ResolverTest : testing::Test {
   std::future<Result<ResolvedName>> ask(const std::string& name) {
     auto promise = std::make_shared<std::promise<Result<ResolvedName>>>();
     auto future = promise->get_future();
-    resolver->resolve(name, [promise](Result<ResolvedName> result) {
-      promise->set_value(std::move(result));
-    });
+    resolver->resolve(
+        name, [promise](Result<ResolvedName> result) { promise->set_value(std::move(result)); });
     return future;
   }
 
@@ -115,8 +114,7 @@ TEST_F(ResolverTest, FindsAddressesOfBothFamiliesAndTheShortestTtl) {
 TEST_F(ResolverTest, IsContentWithOneFamily) {
   auto answer = ask("app.test.");
   answerBoth([](const Query& query) {
-    return query.type == kAaaa ? response(query, 0, {})
-                               : response(query, 0, {kFour}, 5);
+    return query.type == kAaaa ? response(query, 0, {}) : response(query, 0, {kFour}, 5);
   });
   const auto result = answer.get();
   ASSERT_TRUE(result) << result.error().detail;
@@ -177,9 +175,7 @@ TEST_F(ResolverTest, SurvivesAnswersThatAreCutAnywhere) {
   ASSERT_TRUE(answer.get());
   for (size_t size = 12; size < whole.size(); size += 3) {
     auto cut = ask("whole.test.");
-    answerBoth([&](const Query& query) {
-      return query.id() + whole.substr(2, size - 2);
-    });
+    answerBoth([&](const Query& query) { return query.id() + whole.substr(2, size - 2); });
     EXPECT_FALSE(cut.get()) << size;
   }
 }

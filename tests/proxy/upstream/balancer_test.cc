@@ -11,8 +11,8 @@ constexpr TimePoint kNow{1'000'000'000'000};
 
 struct BalancerTest : testing::Test {
   void open(BalancePolicy policy, const std::vector<uint32_t>& weights, Duration slow_start = {}) {
-    cluster = std::make_unique<Cluster>(
-        ClusterOptions{.balance = policy, .slow_start = slow_start}, 2);
+    cluster =
+        std::make_unique<Cluster>(ClusterOptions{.balance = policy, .slow_start = slow_start}, 2);
     std::vector<EndpointTarget> targets;
     for (size_t i = 0; i < weights.size(); ++i) targets.push_back(target(i, weights[i]));
     cluster->publish(std::move(targets));
@@ -149,8 +149,8 @@ TEST_F(BalancerTest, StartsSlowlyAfterRecovery) {
 std::vector<size_t> homes(const EndpointSet& set, Balancer& balancer, size_t keys) {
   std::vector<size_t> out;
   for (size_t key = 0; key < keys; ++key) {
-    out.push_back(balancer.choose(
-        set, {.key = stableHash("user-" + std::to_string(key)), .now = kNow}));
+    out.push_back(
+        balancer.choose(set, {.key = stableHash("user-" + std::to_string(key)), .now = kNow}));
   }
   return out;
 }
