@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "proxy/session/connect_failure.h"
+
 namespace flamegate::proxy {
 namespace {
 
@@ -57,8 +59,14 @@ bool Http1ClientSession::keepable() {
          !connection_.peerClosed() && quiet();
 }
 
-// A read that filled its buffer to the brim leaves open whether there is more.
+// A read that filled its buffer to the brim leaves open whether there is more; TLS has messages of its
+// own, such as tickets, which a read takes in.
 bool Http1ClientSession::quiet() {
+  if (connection_.secure() && connection_.readable()) {
+    const IoResult got = connection_.read(in_, kReadBytes / 4);
+    in_.releaseIfEmpty();
+    return got.state == State::Blocked;
+  }
   if (connection_.readable() && probeIdle()) connection_.readiness().readable = false;
   return !connection_.readable();
 }
@@ -70,13 +78,31 @@ bool Http1ClientSession::probeIdle() const {
 }
 
 void Http1ClientSession::onReady() {
-  if (!connected_ && connection_.writable() && !connection_.readable()) connected_ = true;
+  if (!connected_) establish();
   if (events_ != nullptr) {
     events_->onUpstreamReady();
-  } else if (connection_.readable() || connection_.peerClosed()) {
+  } else if (connection_.peerClosed() || !quiet()) {
     usable_ = false;
     owner_.onSessionLost(*this, nullptr);
   }
+}
+
+// A new connection stands once it can be written to; with TLS once the handshake is over, which a read
+// drives on.
+void Http1ClientSession::establish() {
+  if (!connection_.secure()) {
+    connected_ = connection_.writable() && !connection_.readable();
+    return;
+  }
+  const IoResult got = connection_.read(in_, kReadBytes / 4);
+  in_.releaseIfEmpty();
+  if (got.state == State::Eof || got.state == State::Failed) return failInput(got);
+  connected_ = connection_.transport()->handshakeDone();
+}
+
+void Http1ClientSession::failConnect(int error) {
+  Error why = connectFailure(connection_, error);
+  fail(why.code, std::move(why.detail));
 }
 
 void Http1ClientSession::fail(ErrorCode code, std::string detail) {
@@ -124,19 +150,20 @@ void Http1ClientSession::flush() {
     keep_alive_ = false;
     return;
   }
-  fail(connected_ ? ErrorCode::Reset : ErrorCode::Refused,
-       std::string(connected_ ? "write: " : "connect: ") + std::strerror(out_.error()));
+  if (!connected_) return failConnect(out_.error());
+  fail(ErrorCode::Reset, std::string("write: ") + std::strerror(out_.error()));
 }
 
 // ---- Response -----------------------------------------------------------------------------------
 
 void Http1ClientSession::failInput(const IoResult& result) {
   input_ended_ = true;
-  if (result.state == State::Eof) {
+  if (!connected_ && (connection_.secure() || result.state != State::Eof)) {
+    failConnect(result.error);
+  } else if (result.state == State::Eof) {
     fail(ErrorCode::Closed, "the application closed the connection before the end of its response");
   } else {
-    fail(connected_ ? ErrorCode::Reset : ErrorCode::Refused,
-         std::string(connected_ ? "read: " : "connect: ") + std::strerror(result.error));
+    fail(ErrorCode::Reset, std::string("read: ") + std::strerror(result.error));
   }
 }
 
@@ -246,7 +273,7 @@ std::string_view Http1ClientSession::content() {
       in_.releaseIfEmpty();
       return {};
     }
-    if (got.state == State::Eof && (tunnel_ || response_->body.framing() == Framing::UntilClose)) {
+    if (got.state == State::Eof && (tunnel_ || endsWithConnection())) {
       input_ended_ = true;
       response_->body.endOfInput();
       return {};
@@ -254,6 +281,13 @@ std::string_view Http1ClientSession::content() {
     failInput(got);
   }
   return {};
+}
+
+// With TLS, a close without close_notify may have cut the content short (RFC 9112 §9.8).
+bool Http1ClientSession::endsWithConnection() const {
+  const Transport* transport = connection_.transport();
+  return response_->body.framing() == Framing::UntilClose &&
+         (transport == nullptr || transport->fault() == TransportFault::None);
 }
 
 void Http1ClientSession::consume(size_t bytes) {

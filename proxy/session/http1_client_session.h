@@ -71,6 +71,9 @@ class Http1ClientSession final : public ClientSession,
   void onReady() override;
   void fail(ErrorCode code, std::string detail);
   void failInput(const IoResult& result);
+  void failConnect(int error);
+  void establish();
+  bool endsWithConnection() const;
   ParseResult parseHead();
   void takeHead(size_t head_bytes);
   void pinHead();

@@ -60,8 +60,10 @@ TEST(CommandLine, SaysWhatIsWrongWithoutAPosition) {
   for (const char* upstream : {"host:80", "ftp://host", "http://", "http://host:0", "http://a b"}) {
     EXPECT_NE(faultOf({"", upstream, ""}), "none") << upstream;
   }
-  EXPECT_EQ(faultOf({"", "https://host", ""}),
-            "command line: clusters[0].tls: not available yet\n");
+}
+
+TEST(CommandLine, SpeaksTlsToAnHttpsUpstream) {
+  EXPECT_EQ(faultOf({"", "https://host", ""}), "none");
 }
 
 TEST(CommandLine, PutsNoVariablesIntoItsWords) {
