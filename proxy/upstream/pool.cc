@@ -23,9 +23,11 @@ UpstreamPool::UpstreamPool(ClientSessionContext& context, std::shared_ptr<Cluste
 
 UpstreamPool::~UpstreamPool() {
   cluster_->leave(member_);
+  // No event can be under way: sessions go at once, as what they share with others may go next.
+  for (; connections_ > 0; --connections_) cluster_->giveConnection();
   for (auto* places : {&places_, &removed_}) {
-    for (auto& place : *places) {
-      for (Shelf* shelf : {&place->idle, &place->open, &place->busy}) dropAll(*shelf);
+    for (const auto& place : *places) {
+      place->counters->connections.subtract(place->size());
     }
   }
 }
@@ -110,7 +112,7 @@ ClientSession* UpstreamPool::findSession(Place& place, bool probe) {
 // A session that has just begun to connect and can lend a stream already.
 Result<ClientSession*> UpstreamPool::openSession(Place& place) {
   // One that is on its way serves at least one of those who wait.
-  if (place.pending > waiting_) {
+  if (place.pending.size() > waiting_) {
     return fail(ErrorCode::Full, ErrorSource::Upstream, "sessions are being opened");
   }
   if (!roomForSession()) {
@@ -130,7 +132,6 @@ Result<ClientSession*> UpstreamPool::openSession(Place& place) {
   ClientSession& session = **made;
   shelve(place, std::move(*made));
   if (session.streamsFree() > 0) return &session;
-  ++place.pending;
   return fail(ErrorCode::Full, ErrorSource::Upstream, "a session is being opened");
 }
 
@@ -155,7 +156,8 @@ std::unique_ptr<ClientSession> UpstreamPool::takeOut(ClientSession& session) {
 
 // Puts a session where findSession() will look for it.
 void UpstreamPool::shelve(Place& place, std::unique_ptr<ClientSession> session) {
-  Shelf* shelf = &place.busy;
+  const bool was_pending = session->shelf == nullptr || session->shelf == &place.pending;
+  Shelf* shelf = was_pending ? &place.pending : &place.busy;
   if (session->streamsFree() > 0) shelf = session->lent() > 0 ? &place.open : &place.idle;
   session->shelf = shelf;
   shelf->pushFront(std::move(session));
@@ -183,42 +185,28 @@ void UpstreamPool::drop(std::unique_ptr<ClientSession> session) {
   context_.loop.deleteLater(std::move(session));
 }
 
-void UpstreamPool::dropAll(Shelf& shelf) {
-  while (ClientSession* session = shelf.front()) {
-    DCHECK(session->lent() == 0);
-    drop(shelf.take(*session));
-  }
-}
-
 void UpstreamPool::onSessionLost(ClientSession& session, const Error* why) {
   Place& place = placeOf(session);
   drop(takeOut(session));
   if (why == nullptr) return;
-  --place.pending;
   place.counters->failures.add();
   cluster_->onResult(*place.endpoint, true, context_.loop.now());
   if (!waiters_.empty()) wakeWaiter(*why);
 }
 
 void UpstreamPool::onStreamsFree(ClientSession& session) {
-  shelve(placeOf(session), takeOut(session));
+  keepOrDrop(placeOf(session), takeOut(session));
   for (size_t free = session.streamsFree(); free > 0 && !waiters_.empty(); --free) wakeWaiter({});
 }
 
 // The connection goes on; the session that began it does not.
 void UpstreamPool::onSessionReplaced(ClientSession& session, std::unique_ptr<ClientSession> made) {
   Place& place = placeOf(session);
-  --place.pending;
   session.retire();
   context_.loop.deleteLater(takeOut(session));
   ClientSession& fresh = *made;
   shelve(place, std::move(made));
-  if (place.removed) {
-    drop(takeOut(fresh));
-  } else {
-    onStreamsFree(fresh);
-    if (!sweep_timer_.armed()) sweep_timer_.arm(context_.loop.now() + options().idle);
-  }
+  onStreamsFree(fresh);
 }
 
 // ---- Waiting ------------------------------------------------------------------------------------
@@ -285,7 +273,7 @@ void UpstreamPool::onEndpointsChanged() {
 
 void UpstreamPool::retirePlace(std::unique_ptr<Place> place) {
   place->removed = true;
-  dropAll(place->idle);
+  while (ClientSession* session = place->idle.front()) drop(takeOut(*session));
   removed_.push_back(std::move(place));
   if (!sweep_timer_.armed()) sweep_timer_.arm(context_.loop.now() + options().idle);
 }

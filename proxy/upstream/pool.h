@@ -89,12 +89,13 @@ class UpstreamPool final : private ClientSessionOwner {
     std::shared_ptr<Endpoint> endpoint;
     EndpointCounters* counters = nullptr;
     bool removed = false;  // from the set: nothing more is lent
-    size_t pending = 0;    // sessions that have never had a stream free
     Shelf idle;            // nothing is lent; last used first
     Shelf open;            // some streams are lent, others free
     Shelf busy;            // no stream is free, for now or for ever
+    Shelf pending;         // no stream has been free yet
 
-    bool empty() const { return idle.empty() && open.empty() && busy.empty(); }
+    size_t size() const { return idle.size() + open.size() + busy.size() + pending.size(); }
+    bool empty() const { return size() == 0; }
   };
 
   void onSessionLost(ClientSession& session, const Error* why) override;
@@ -110,7 +111,6 @@ class UpstreamPool final : private ClientSessionOwner {
   void shelve(Place& place, std::unique_ptr<ClientSession> session);
   bool keepOrDrop(Place& place, std::unique_ptr<ClientSession> session);
   void drop(std::unique_ptr<ClientSession> session);
-  void dropAll(Shelf& shelf);
   void retirePlace(std::unique_ptr<Place> place);
   void wakeWaiter(std::optional<Error> failure);
   void sweep();

@@ -418,5 +418,21 @@ TEST_F(PoolTest, UsesEjectedEndpointsWhenNothingElseIsHealthy) {
   pool->release(lease);
 }
 
+// Sessions are dropped with their pool, not after what they share with others.
+TEST_F(PoolTest, GivesItsConnectionsBackWhenItEnds) {
+  open(1, {.connections_max = 1});
+  const UpstreamLease lease = acquire();
+  const UniqueFd application = acceptAt(0);
+  serve(lease, application);
+  pool->release(lease);
+  EXPECT_EQ(cluster->connections(), 1u);
+  pool.reset();
+  EXPECT_EQ(cluster->connections(), 0u);
+  EXPECT_EQ(endpoint(0)->total(&EndpointCounters::connections), 0u);
+  char byte = 0;
+  waitFor(application.get(), POLLIN);
+  EXPECT_EQ(::recv(application.get(), &byte, 1, 0), 0) << "closed at once";
+}
+
 }  // namespace
 }  // namespace flamegate::proxy
