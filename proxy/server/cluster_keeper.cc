@@ -27,6 +27,18 @@ BalancePolicy policyOf(config::Balance::Kind kind) {
   return BalancePolicy::LeastRequest;
 }
 
+ClientProtocol protocolOf(config::UpstreamProtocol protocol) {
+  switch (protocol) {
+    case config::UpstreamProtocol::Http11:
+      return ClientProtocol::Http1;
+    case config::UpstreamProtocol::H2:
+      return ClientProtocol::Http2;
+    case config::UpstreamProtocol::Auto:
+      return ClientProtocol::Negotiated;
+  }
+  return ClientProtocol::Http1;
+}
+
 ClusterOptions optionsOf(const config::Cluster& config, ClientConnector connector) {
   ClusterOptions options{
       .name = config.name,
@@ -81,7 +93,8 @@ Result<std::shared_ptr<ClusterKeeper>> ClusterKeeper::create(const config::Clust
                                                              const ClusterKeeper* previous) {
   auto tls = makeTlsConnector(config);
   if (!tls) return fail(std::move(tls.error()));
-  ClientConnector connector{.tls = std::move(*tls),
+  ClientConnector connector{.protocol = protocolOf(config.protocol),
+                            .tls = std::move(*tls),
                             .server = config.tls ? config.tls->sni.value_or("") : ""};
   std::shared_ptr<ClusterKeeper> keeper(new ClusterKeeper(config));
   keeper->cluster_ =
@@ -108,7 +121,11 @@ Result<std::shared_ptr<ClusterKeeper>> ClusterKeeper::create(const config::Clust
 ClusterBook::ClusterBook(EventLoop& loop, std::unique_ptr<Resolver> resolver,
                          const config::Dns& dns, size_t workers)
     : resolver_(std::move(resolver)),
-      sessions_{.loop = loop, .responses = responses_, .limits = {.fields_max = kFieldsMax}},
+      http2_context_{loop, http2_, http2_streams_, {.fields_max = kFieldsMax}},
+      sessions_{.loop = loop,
+                .responses = responses_,
+                .limits = {.fields_max = kFieldsMax},
+                .http2 = &http2_context_},
       surroundings_{.sessions = sessions_,
                     .resolver = *resolver_,
                     .workers = workers,

@@ -6,6 +6,7 @@
 
 #include "config/schema/config.h"
 #include "proxy/session/http1_client_session.h"
+#include "proxy/session/http2_client_session.h"
 #include "proxy/upstream/endpoint_updater.h"
 #include "proxy/upstream/health_prober.h"
 
@@ -69,6 +70,9 @@ class ClusterBook {
 
   std::unique_ptr<Resolver> resolver_;
   ObjectPool<Http1Response> responses_;
+  Http2Shared http2_;
+  ObjectPool<Http2ClientStream> http2_streams_;
+  Http2ClientContext http2_context_;
   ClientSessionContext sessions_;
   ClusterSurroundings surroundings_;
   std::shared_ptr<Cluster> control_;

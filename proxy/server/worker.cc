@@ -71,8 +71,12 @@ Result<std::unique_ptr<Worker>> Worker::create(WorkerShared& shared) {
     worker->access_log_ =
         std::make_unique<AccessLogBuffer>(*worker->loop_, *shared.access_log, worker->counters_);
   }
+  const Http1Limits response_limits{.fields_max = kFieldsMax};
+  worker->http2_client_context_ = std::make_unique<Http2ClientContext>(Http2ClientContext{
+      *worker->loop_, worker->http2_, worker->http2_client_streams_, response_limits});
   worker->client_sessions_ = std::make_unique<ClientSessionContext>(
-      ClientSessionContext{*worker->loop_, worker->responses_, {.fields_max = kFieldsMax}});
+      ClientSessionContext{*worker->loop_, worker->responses_, response_limits,
+                           worker->http2_client_context_.get()});
   return worker;
 }
 

@@ -11,6 +11,7 @@
 #include "proxy/server/access_log.h"
 #include "proxy/session/http1_client_session.h"
 #include "proxy/session/http1_server_session.h"
+#include "proxy/session/http2_client_session.h"
 #include "proxy/session/http2_server_session.h"
 #include "proxy/session/proxy_greeting.h"
 
@@ -79,11 +80,13 @@ class Worker final : private HandlerFactory {
   std::unique_ptr<AccessLogBuffer> access_log_;
   ObjectPool<Http1Message> messages_;
   ObjectPool<Http1Response> responses_;
+  Http2Shared http2_;
+  ObjectPool<Http2ClientStream> http2_client_streams_;
+  std::unique_ptr<Http2ClientContext> http2_client_context_;
   std::unique_ptr<ClientSessionContext> client_sessions_;
   std::vector<std::unique_ptr<WorkerContext>> contexts_;  // the last is in force
   std::vector<std::unique_ptr<Exchange>> idle_exchanges_;
   std::vector<std::unique_ptr<ServerSessionContext>> session_contexts_;  // one a listener
-  Http2Shared http2_;
   ObjectPool<Http2ServerStream> http2_streams_;
   std::unique_ptr<Http2ServerContext> http2_context_;
   std::vector<std::unique_ptr<Listener>> listeners_;

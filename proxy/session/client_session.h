@@ -14,12 +14,14 @@ namespace flamegate::proxy {
 
 class ClientSession;
 struct Http1Response;
+struct Http2ClientContext;
 
 // What the sessions of one loop share. Outlives them.
 struct ClientSessionContext {
   EventLoop& loop;
   ObjectPool<Http1Response>& responses;
   Http1Limits limits;
+  Http2ClientContext* http2 = nullptr;  // null: HTTP/2 is not spoken
 };
 
 // Told of events that concern no lent stream. They come from the loop, never from inside a call to

@@ -19,12 +19,22 @@ constexpr size_t kReadBytes = BufferPool::kSmallBytes;
 
 Http1ClientSession::Http1ClientSession(ClientSessionContext& context, UniqueFd fd, void* endpoint,
                                        ClientSessionOwner& owner)
+    : Http1ClientSession(context,
+                         std::make_unique<Connection>(context.loop, std::move(fd), Readiness{}),
+                         endpoint, owner) {}
+
+Http1ClientSession::Http1ClientSession(ClientSessionContext& context,
+                                       std::unique_ptr<Connection> connection, void* endpoint,
+                                       ClientSessionOwner& owner)
     : ClientSession(endpoint),
       context_(context),
       owner_(owner),
-      connection_(context.loop, std::move(fd), *this, {}),
+      connection_(std::move(connection)),
       in_(context.loop.buffers()),
-      out_(connection_, context.loop.buffers()) {}
+      out_(*connection_, context.loop.buffers()),
+      connected_(connection_->secure() && connection_->transport()->handshakeDone()) {
+  connection_->setEvents(*this);
+}
 
 Http1ClientSession::~Http1ClientSession() = default;
 
@@ -56,24 +66,24 @@ void Http1ClientSession::end(ClientStream&) {
 bool Http1ClientSession::keepable() {
   return connected_ && !failed_ && !tunnel_ && !input_ended_ && final_head_ && keep_alive_ &&
          request_ended_ && out_.gathered().empty() && response_->body.done() && in_.empty() &&
-         !connection_.peerClosed() && quiet();
+         !connection_->peerClosed() && quiet();
 }
 
 // A read that filled its buffer to the brim leaves open whether there is more; TLS has messages of its
 // own, such as tickets, which a read takes in.
 bool Http1ClientSession::quiet() {
-  if (connection_.secure() && connection_.readable()) {
-    const IoResult got = connection_.read(in_, kReadBytes / 4);
+  if (connection_->secure() && connection_->readable()) {
+    const IoResult got = connection_->read(in_, kReadBytes / 4);
     in_.releaseIfEmpty();
     return got.state == State::Blocked;
   }
-  if (connection_.readable() && probeIdle()) connection_.readiness().readable = false;
-  return !connection_.readable();
+  if (connection_->readable() && probeIdle()) connection_->readiness().readable = false;
+  return !connection_->readable();
 }
 
 bool Http1ClientSession::probeIdle() const {
   char byte;
-  return ::recv(connection_.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+  return ::recv(connection_->fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
          (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
@@ -81,7 +91,7 @@ void Http1ClientSession::onReady() {
   if (!connected_) establish();
   if (events_ != nullptr) {
     events_->onUpstreamReady();
-  } else if (connection_.peerClosed() || !quiet()) {
+  } else if (connection_->peerClosed() || !quiet()) {
     usable_ = false;
     owner_.onSessionLost(*this, nullptr);
   }
@@ -90,18 +100,18 @@ void Http1ClientSession::onReady() {
 // A new connection stands once it can be written to; with TLS once the handshake is over, which a read
 // drives on.
 void Http1ClientSession::establish() {
-  if (!connection_.secure()) {
-    connected_ = connection_.writable() && !connection_.readable();
+  if (!connection_->secure()) {
+    connected_ = connection_->writable() && !connection_->readable();
     return;
   }
-  const IoResult got = connection_.read(in_, kReadBytes / 4);
+  const IoResult got = connection_->read(in_, kReadBytes / 4);
   in_.releaseIfEmpty();
   if (got.state == State::Eof || got.state == State::Failed) return failInput(got);
-  connected_ = connection_.transport()->handshakeDone();
+  connected_ = connection_->transport()->handshakeDone();
 }
 
 void Http1ClientSession::failConnect(int error) {
-  Error why = connectFailure(connection_, error);
+  Error why = connectFailure(*connection_, error);
   fail(why.code, std::move(why.detail));
 }
 
@@ -145,7 +155,7 @@ void Http1ClientSession::flush() {
   if (anythingSent()) connected_ = true;
   if (!out_.failed()) return;
   // An early answer may lie in the socket although the application takes no more.
-  if (connected_ && connection_.readable()) {
+  if (connected_ && connection_->readable()) {
     out_.drop();
     keep_alive_ = false;
     return;
@@ -158,7 +168,7 @@ void Http1ClientSession::flush() {
 
 void Http1ClientSession::failInput(const IoResult& result) {
   input_ended_ = true;
-  if (!connected_ && (connection_.secure() || result.state != State::Eof)) {
+  if (!connected_ && (connection_->secure() || result.state != State::Eof)) {
     failConnect(result.error);
   } else if (result.state == State::Eof) {
     fail(ErrorCode::Closed, "the application closed the connection before the end of its response");
@@ -187,7 +197,7 @@ bool Http1ClientSession::readHead() {
       }
       seen_ = in_.size();
     }
-    const IoResult got = connection_.read(in_, seen_ == 0 ? kReadBytes : kReadBytes / 4);
+    const IoResult got = connection_->read(in_, seen_ == 0 ? kReadBytes : kReadBytes / 4);
     if (got.state == State::Blocked) return false;
     if (got.state != State::Done) {
       failInput(got);
@@ -267,7 +277,7 @@ std::string_view Http1ClientSession::content() {
     pinHead();
     const bool large = tunnel_ || response_->body.left() > 2 * kReadBytes;
     const IoResult got =
-        connection_.read(in_, large && in_.empty() ? BufferPool::kLargeBytes : kReadBytes / 4);
+        connection_->read(in_, large && in_.empty() ? BufferPool::kLargeBytes : kReadBytes / 4);
     if (got.state == State::Done) continue;
     if (got.state == State::Blocked) {
       in_.releaseIfEmpty();
@@ -285,7 +295,7 @@ std::string_view Http1ClientSession::content() {
 
 // With TLS, a close without close_notify may have cut the content short (RFC 9112 §9.8).
 bool Http1ClientSession::endsWithConnection() const {
-  const Transport* transport = connection_.transport();
+  const Transport* transport = connection_->transport();
   return response_->body.framing() == Framing::UntilClose &&
          (transport == nullptr || transport->fault() == TransportFault::None);
 }

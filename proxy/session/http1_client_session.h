@@ -32,18 +32,21 @@ class Http1ClientSession final : public ClientSession,
   // Over a connect that has begun; a failure of that shows as failure(). start() comes next.
   Http1ClientSession(ClientSessionContext& context, UniqueFd fd, void* endpoint,
                      ClientSessionOwner& owner);
+  // Over a connection whose connect, or TLS handshake, has begun or is over.
+  Http1ClientSession(ClientSessionContext& context, std::unique_ptr<Connection> connection,
+                     void* endpoint, ClientSessionOwner& owner);
   ~Http1ClientSession() override;
 
   // Before start(), for a transport to be set.
-  Connection& connection() { return connection_; }
-  Result<> start() { return connection_.start(); }
+  Connection& connection() { return *connection_; }
+  Result<> start() { return connection_->start(); }
 
   // ClientSession
   size_t streamsFree() const override { return lent() == 0 && usable_ ? 1 : 0; }
   bool spent() const override { return !usable_; }
   ClientStream& begin(ClientStreamEvents& events) override;
   void end(ClientStream& stream) override;
-  void retire() override { connection_.stop(); }
+  void retire() override { connection_->stop(); }
   bool probeIdle() const override;
 
   // Whether any byte of the request may have reached the application.
@@ -65,7 +68,7 @@ class Http1ClientSession final : public ClientSession,
   bool responseEnded() const override;
   const FieldList* trailers() const override;
   void startTunnel() override;
-  void closeWrite() override { connection_.closeWrite(); }
+  void closeWrite() override { connection_->closeWrite(); }
 
  private:
   void onReady() override;
@@ -83,7 +86,7 @@ class Http1ClientSession final : public ClientSession,
 
   ClientSessionContext& context_;
   ClientSessionOwner& owner_;
-  Connection connection_;
+  std::unique_ptr<Connection> connection_;
   Buffer in_;
   Http1Output out_;
   std::unique_ptr<Http1Response> response_;
@@ -93,7 +96,7 @@ class Http1ClientSession final : public ClientSession,
   size_t head_bytes_ = 0;
   Method method_ = Method::Get;
   bool usable_ = true;  // by another request
-  bool connected_ = false;
+  bool connected_;
   bool reused_ = false;
   bool failed_ = false;
   bool request_ended_ = false;

@@ -8,6 +8,8 @@
 
 #include <sys/socket.h>
 
+#include "proxy/session/connect_failure.h"
+
 namespace flamegate::proxy {
 namespace {
 
@@ -269,6 +271,11 @@ void Http2ClientSession::checkEnd() {
     lose(ErrorCode::Malformed, codec().failure());
   } else if (wire_.inputEnded() || wire_.writeFailed()) {
     const int error = wire_.error();
+    if (!stood_ && (error != 0 || secure_)) {
+      const Error why = connectFailure(wire_.connection(), error);
+      lose(why.code, why.detail);
+      return;
+    }
     lose(stood_ || error == 0 ? ErrorCode::Reset : ErrorCode::Refused,
          error != 0 ? std::strerror(error) : "the application closed the connection");
   }

@@ -13,11 +13,12 @@ constexpr size_t kFlagsAt = 4;  // in the head of a frame
 }  // namespace
 
 Http2Wire::Http2Wire(std::unique_ptr<Connection> connection, Buffer input, BufferPool& pool,
-                     const Http2Options& options, HpackMemory& hpack)
+                     const Http2Options& options, std::shared_ptr<HpackMemory> hpack)
     : connection_(std::move(connection)),
       in_(std::move(input)),
       out_(pool),
-      codec_(options, hpack, pool, out_) {}
+      hpack_(std::move(hpack)),
+      codec_(options, *hpack_, pool, out_) {}
 
 Http2Event Http2Wire::next() {
   cut_short_ = false;

@@ -13,7 +13,8 @@ namespace flamegate::proxy {
 
 // What all sessions of one loop share. Outlives them.
 struct Http2Shared {
-  HpackMemory hpack;
+  // Kept by each connection, whose end may be put off beyond that of the rest.
+  std::shared_ptr<HpackMemory> hpack = std::make_shared<HpackMemory>();
   HpackFields fields;  // of the block that is being written
 };
 
@@ -30,7 +31,7 @@ class Http2Wire {
 
   // `input` was read from the connection already.
   Http2Wire(std::unique_ptr<Connection> connection, Buffer input, BufferPool& pool,
-            const Http2Options& options, HpackMemory& hpack);
+            const Http2Options& options, std::shared_ptr<HpackMemory> hpack);
 
   Connection& connection() { return *connection_; }
   const Connection& connection() const { return *connection_; }
@@ -77,6 +78,7 @@ class Http2Wire {
   std::unique_ptr<Connection> connection_;
   Buffer in_;
   Buffer out_;
+  std::shared_ptr<HpackMemory> hpack_;
   Http2Codec codec_;
   size_t used_ = 0;  // of in_, by the last event
   size_t turn_bytes_ = 0;

@@ -1,10 +1,10 @@
 #include "proxy/session/negotiating_session.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "proxy/base/check.h"
+#include "proxy/session/connect_failure.h"
 #include "proxy/session/http1_client_session.h"
 #include "proxy/session/http2_client_session.h"
 
@@ -62,9 +62,7 @@ void NegotiatingSession::replace() {
 void NegotiatingSession::fail(const IoResult& result) {
   over_ = true;
   connection_->stop();
-  std::string detail = connection_->transport()->failure();
-  if (detail.empty()) detail = std::string("connect: ") + std::strerror(result.error);
-  const Error why{ErrorCode::Refused, ErrorSource::Upstream, Retry::Yes, std::move(detail)};
+  const Error why = connectFailure(*connection_, result.error);
   owner_.onSessionLost(*this, &why);
 }
 

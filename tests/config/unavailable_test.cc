@@ -38,7 +38,6 @@ const std::vector<Use>& uses() {
        "listeners[0].tls.certificates"},
       {"listeners[].proxy_protocol", "    proxy_protocol: true\n", "", "",
        "listeners[0].proxy_protocol"},
-      {"clusters[].protocol", "", ofCluster("protocol: h2"), "", "clusters[0].protocol"},
       {"clusters[].tls", "", ofCluster("tls: {}"), "", "clusters[0].tls"},
       {"clusters[].balance", "", ofCluster("balance: random"), "", "clusters[0].balance"},
       {"clusters[].balance.hash", "", ofCluster("balance: {hash: {header: X-User}}"), "",
