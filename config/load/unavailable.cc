@@ -62,7 +62,6 @@ void report(Node& node, const std::string& path, const std::string& pattern, Fau
 
 const std::vector<Unavailable>& unavailableKeys() {
   static const std::vector<Unavailable> kKeys = {
-      {"clusters[].tls", When::Given, {}},
       {"clusters[].sidecar", When::Given, {}},
       {"profiling.trigger.path_segment", When::Is, {"true"}},
       {"profiling.slow", When::Given, {}},
