@@ -162,6 +162,12 @@ bool Exchange::replyWithoutRoute() {
   return replyWith({.status = 404, .reason = "no-route"});
 }
 
+const config::Listener& Exchange::listener() const {
+  static const config::Listener kGone;
+  const auto place = context_->snapshot->findListener(stream_->peer().listener);
+  return place ? config().listeners[*place] : kGone;
+}
+
 void Exchange::clearRoute() {
   route_ = nullptr;
   route_index_ = config().routes.size();

@@ -38,6 +38,8 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   // In normal form; see normalizePath().
   std::string_view path() const { return path_; }
   // Null when no route matched, or a filter took the request elsewhere.
+  // Where the client came in; one without rights when a reload has taken it away.
+  const config::Listener& listener() const;
   const config::Route* route() const { return route_; }
   // Its place in the configuration; the number of routes when there is none.
   size_t routeIndex() const { return route_index_; }

@@ -19,7 +19,7 @@ constexpr std::string_view kViaFromHttp2 = "2.0 flamegate";
 constexpr size_t kVisitsMax = 10;
 
 bool isTrusted(const Exchange& exchange, const Peer& peer) {
-  const auto& trusted = exchange.config().listeners[peer.listener].trusted_proxies;
+  const auto& trusted = exchange.listener().trusted_proxies;
   if (trusted.empty() || peer.is_unix || !peer.named) return false;
   return std::any_of(trusted.begin(), trusted.end(),
                      [&](const config::Cidr& network) { return network.contains(peer.ip); });
@@ -85,7 +85,7 @@ class ForwardingFilter final : public Filter {
 
  private:
   static void noteClient(Exchange& exchange, const Peer& peer) {
-    const auto& trusted = exchange.config().listeners[peer.listener].trusted_proxies;
+    const auto& trusted = exchange.listener().trusted_proxies;
     const ClientAddress client = findClientAddress(peer.ip, trusted, exchange.request().fields);
     if (client.ip) exchange.record().client = exchange.arena().copy(formatIp(*client.ip));
   }

@@ -159,12 +159,12 @@ Verdict ProfilingFilter::goOn(Exchange& exchange, ProfiledRequest& request) {
 Verdict ProfilingFilter::judge(Exchange& exchange, ProfiledRequest& request) {
   RequestHead& head = exchange.request();
   const Peer& peer = exchange.peer();
-  const auto& trusted = exchange.config().listeners[peer.listener].trusted_proxies;
+  const auto& trusted = exchange.listener().trusted_proxies;
   ClientAddress client;
   if (peer.named) {
-    client = findClientAddress(
-        peer.is_unix ? std::nullopt : std::optional<config::IpBytes>(peer.ip), trusted,
-        head.fields);
+    client =
+        findClientAddress(peer.is_unix ? std::nullopt : std::optional<config::IpBytes>(peer.ip),
+                          trusted, head.fields);
   }
   request.secure = peer.secure;
   if (client.peer_trusted && head.fields.has(HeaderId::XForwardedProto)) {

@@ -20,9 +20,9 @@ struct ClusterSurroundings {
   EndpointUpdater::Options dns;
 };
 
-// One configured cluster, its resolver's work and its health checks. Stays over reloads that leave the
-// cluster's section as it is, and with it its connections, its endpoints' states and its counts.
-// Owner: the process. Thread: the main loop's.
+// One configured cluster, its resolver's work and its health checks. Stays over reloads that leave
+// the cluster's section as it is, and with it its connections, its endpoints' states and its
+// counts. Owner: the process. Thread: the main loop's.
 class ClusterKeeper {
  public:
   // `previous` (may be null) was the cluster of the same name, with another configuration: what is

@@ -41,6 +41,9 @@ Result<std::shared_ptr<const Snapshot>> buildSnapshot(
   }
   snapshot->upstreams = std::move(upstreams);
   snapshot->config = std::move(config);
+  for (const config::Listener& listener : snapshot->config.listeners) {
+    snapshot->listener_ids.push_back(Snapshot::listenerId(listener));
+  }
   snapshot->traffic_labels = std::make_shared<const TrafficLabels>(snapshot->config);
   // The setup refers to the configuration where it finally lies.
   auto profiling = ProfilingSetup::create(snapshot->config);

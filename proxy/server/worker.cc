@@ -60,13 +60,11 @@ Result<std::unique_ptr<Worker>> Worker::create(WorkerShared& shared) {
                                of->onSessionClosed(of->http2_sessions_.take(session));
                              },
                          .owner = worker.get()});
-  worker->greeting_context_ = std::make_unique<ProxyGreetingContext>(
-      ProxyGreetingContext{.loop = *worker->loop_,
-                           .on_done =
-                               [](void* self, ProxyGreeting& greeting) {
-                                 static_cast<Worker*>(self)->onGreeted(greeting);
-                               },
-                           .owner = worker.get()});
+  worker->greeting_context_ = std::make_unique<ProxyGreetingContext>(ProxyGreetingContext{
+      .loop = *worker->loop_,
+      .on_done = [](void* self,
+                    ProxyGreeting& greeting) { static_cast<Worker*>(self)->onGreeted(greeting); },
+      .owner = worker.get()});
   if (shared.access_log != nullptr) {
     worker->access_log_ =
         std::make_unique<AccessLogBuffer>(*worker->loop_, *shared.access_log, worker->counters_);
@@ -74,9 +72,8 @@ Result<std::unique_ptr<Worker>> Worker::create(WorkerShared& shared) {
   const Http1Limits response_limits{.fields_max = kFieldsMax};
   worker->http2_client_context_ = std::make_unique<Http2ClientContext>(Http2ClientContext{
       *worker->loop_, worker->http2_, worker->http2_client_streams_, response_limits});
-  worker->client_sessions_ = std::make_unique<ClientSessionContext>(
-      ClientSessionContext{*worker->loop_, worker->responses_, response_limits,
-                           worker->http2_client_context_.get()});
+  worker->client_sessions_ = std::make_unique<ClientSessionContext>(ClientSessionContext{
+      *worker->loop_, worker->responses_, response_limits, worker->http2_client_context_.get()});
   return worker;
 }
 
@@ -106,9 +103,9 @@ void Worker::apply(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueF
 }
 
 void Worker::applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners) {
-  auto context = std::make_unique<WorkerContext>(
-      *client_sessions_, snapshot, counters_, date_, index_,
-      contexts_.empty() ? nullptr : contexts_.back().get());
+  auto context =
+      std::make_unique<WorkerContext>(*client_sessions_, snapshot, counters_, date_, index_,
+                                      contexts_.empty() ? nullptr : contexts_.back().get());
   shared_.make_filters(*snapshot, context->filters);
   for (const auto& filter : context->filters) {
     if (filter->seesEveryResponse()) context->response_filters.push_back(filter.get());
@@ -174,29 +171,29 @@ void Worker::accept(size_t listener, UniqueFd fd, const Address& peer) {
 
 void Worker::awaitProxyHeader(size_t listener, UniqueFd fd, const Address& peer) {
   if (!mayRelay(contexts_.back()->snapshot->config.listeners[listener], peer)) {
-    refuseConnection(listener, peer, "proxy-untrusted");
+    refuseConnection(idOf(listener), peer, "proxy-untrusted");
     return;
   }
   auto greeting =
-      std::make_unique<ProxyGreeting>(*greeting_context_, std::move(fd), peer, listener);
+      std::make_unique<ProxyGreeting>(*greeting_context_, std::move(fd), peer, idOf(listener));
   greetings_.pushFront(std::move(greeting)).start();
 }
 
 void Worker::onGreeted(ProxyGreeting& greeting) {
   loop_->deleteLater(greetings_.take(greeting));
-  const bool listens = greeting.listener() < contexts_.back()->snapshot->tls.size();
-  if (greeting.refusal().empty() && listens) {
-    openSession(greeting.listener(), greeting.takeFd(), greeting.client());
+  const auto listener = contexts_.back()->snapshot->findListener(greeting.listener());
+  if (greeting.refusal().empty() && listener) {
+    openSession(*listener, greeting.takeFd(), greeting.client());
   } else {
     refuseConnection(greeting.listener(), greeting.peer(),
-                     listens ? greeting.refusal() : "listener-closed");
+                     listener ? greeting.refusal() : "listener-closed");
   }
 }
 
 // Ends a connection on which no protocol has begun, so that there is no answer to give.
-void Worker::refuseConnection(size_t listener, const Address& peer, std::string_view reason) {
+void Worker::refuseConnection(size_t listener_id, const Address& peer, std::string_view reason) {
   char text[kPeerTextBytes];
-  onRefused(peerOf(peer, text, listener), 0, reason);
+  onRefused(peerOf(peer, text, listener_id), 0, reason);
   shared_.connections.fetch_sub(1, std::memory_order_relaxed);
   counters_.connections_open.subtract();
   if (draining_) reportIfEmpty();
@@ -204,7 +201,7 @@ void Worker::refuseConnection(size_t listener, const Address& peer, std::string_
 
 void Worker::openSession(size_t listener, UniqueFd fd, const Address& peer) {
   auto session = std::make_unique<Http1ServerSession>(*session_contexts_[listener], std::move(fd),
-                                                      peer, listener);
+                                                      peer, idOf(listener));
   const auto& tls = contexts_.back()->snapshot->tls[listener];
   if (tls != nullptr) {
     Connection& connection = session->connection();

@@ -63,7 +63,9 @@ class Worker final : private HandlerFactory {
   void awaitProxyHeader(size_t listener, UniqueFd fd, const Address& peer);
   void onGreeted(ProxyGreeting& greeting);
   void openSession(size_t listener, UniqueFd fd, const Address& peer);
-  void refuseConnection(size_t listener, const Address& peer, std::string_view reason);
+  // What a connection knows its listener by. `listener`: its place in the configuration in force.
+  size_t idOf(size_t listener) const { return contexts_.back()->snapshot->listener_ids[listener]; }
+  void refuseConnection(size_t listener_id, const Address& peer, std::string_view reason);
   void listen(size_t listener, UniqueFd fd, const ServerSessionLimits& limits);
   void onHttp2(Http1ServerSession& session, Http2Handover handover);
   void onSessionClosed(std::unique_ptr<Deletable> session);

@@ -27,7 +27,7 @@ struct Peer {
   bool named = true;  // false: a proxy in front relays for somebody it does not name; no address
   bool secure = false;      // the client's side is TLS
   const Transport* transport = nullptr;  // with TLS: what its handshake showed; the connection's
-  size_t listener = 0;      // index in the configuration
+  size_t listener = 0;      // its owner's number for where the client came in; reloads do not change it
   std::string_view text;    // the address without port; "unix" for a unix-domain peer, "unknown"
 };
 

@@ -248,6 +248,26 @@ class Reload(unittest.TestCase):
             wait_until(refused, "the listener is gone")
             self.assertEqual(proxy.fetch().body, b"old")
 
+    def test_a_kept_connection_knows_its_listener_over_a_reload(self):
+        """The rules of its listener stay those of its connections, wherever that then stands."""
+        other = {"address": f"127.0.0.1:{free_port()}"}
+        with Proxy(self.old) as proxy:
+            own = {**proxy.config["listeners"][0], "trusted_proxies": ["127.0.0.0/8"]}
+            fields = [("X-Forwarded-For", "192.0.2.7")]
+
+            def forwarded(client):
+                self.old.reset_log()
+                self.assertEqual(client.fetch(headers=fields).status, 200)
+                return self.old.requests[-1].get("X-Forwarded-For")
+
+            proxy.reload({"listeners": [other, own]})
+            with proxy.connect() as client:
+                self.assertEqual(forwarded(client), "192.0.2.7, 127.0.0.1")
+                proxy.reload({"listeners": [own, other]})
+                self.assertEqual(forwarded(client), "192.0.2.7, 127.0.0.1")
+                proxy.reload({"listeners": [other]})
+                self.assertEqual(forwarded(client), "127.0.0.1", "trusted by nobody any more")
+
     def test_no_request_is_lost_while_reloading(self):
         failures, stop = [], threading.Event()
         with Proxy(self.old) as proxy:
