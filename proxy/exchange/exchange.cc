@@ -44,13 +44,14 @@ void Exchange::begin(ServerStream& stream, WorkerContext& context) {
   clearRoute();
   pool_ = nullptr;
   total_deadline_ = {};
+  avoided_ = nullptr;
   retries_left_ = 0;
   filter_at_ = 0;
   step_ = Step::Route;
   deadline_ = Deadline::None;
   failure.reset();
   entered_ = retrying_ = judged_ = false;
-  expired_ = fresh_needed_ = other_endpoint_ = content_sent_ = false;
+  expired_ = fresh_needed_ = kept_retried_ = content_sent_ = false;
   request_done_ = head_sent_ = transform_ended_ = tunnel_closed_up_ = false;
 }
 
@@ -78,7 +79,7 @@ void Exchange::resume() {
     step_ = Step::Acquire;
     // What was waited for is a new session, or one that was in use a moment ago.
     fresh_needed_ = false;
-    if (failure) onAcquireFailure(*std::exchange(failure, std::nullopt));
+    if (failure) onAcquireFailure(*std::exchange(failure, std::nullopt), failed_at);
   }
   advance();
 }
@@ -207,7 +208,7 @@ bool Exchange::acquire() {
   const UpstreamNeed need{
       .fresh = fresh_needed_,
       .unrepeatable = !isIdempotent(request().method),
-      .other_than = other_endpoint_ ? lease_.endpoint : nullptr,
+      .other_than = avoided_,
       .key = hashKey(),
   };
   auto lease = pool_->acquire(*this, need);
@@ -217,7 +218,7 @@ bool Exchange::acquire() {
     armConnect();
     return false;
   }
-  return onAcquireFailure(std::move(lease.error()));
+  return onAcquireFailure(std::move(lease.error()), pool_->failedAt());
 }
 
 std::optional<uint64_t> Exchange::hashKey() const {
@@ -226,10 +227,11 @@ std::optional<uint64_t> Exchange::hashKey() const {
                      record_.client.empty() ? peer().text : record_.client);
 }
 
-bool Exchange::onAcquireFailure(Error error) {
+bool Exchange::onAcquireFailure(Error error, const Endpoint* where) {
+  avoided_ = where;
   context_->counters.upstream_failures.add();
   upstream_error_ = std::move(error);
-  if (upstream_error_.retry == Retry::Yes && beginRetry()) return retry();
+  if (upstream_error_.retry == Retry::Yes && beginRetry(false)) return retry();
   return failWith(upstream_error_);
 }
 
@@ -335,8 +337,8 @@ bool Exchange::takeFinalHead() {
   judgeEndpoint(gateway_error);
   if (gateway_error && route_ != nullptr && route_->retry.on.gateway_error &&
       pool_->endpointCount() > 1 && !content_sent_ &&
-      (isIdempotent(request().method) || route_->retry.unsafe) && beginRetry()) {
-    other_endpoint_ = true;
+      (isIdempotent(request().method) || route_->retry.unsafe) && beginRetry(true)) {
+    avoided_ = lease_.endpoint;
     return retry();
   }
   if (head.status == 101 && (request().upgrade.empty() || head.upgrade.empty())) {

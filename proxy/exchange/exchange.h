@@ -96,11 +96,11 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   bool pumpTunnel(bool to_client);
 
   std::optional<uint64_t> hashKey() const;
-  bool onAcquireFailure(Error error);
+  bool onAcquireFailure(Error error, const Endpoint* where);
   bool onUpstreamFailure(const Error& error);
   bool mayRetry(const Error& error) const;
   void judgeEndpoint(bool failed);
-  bool beginRetry();
+  bool beginRetry(bool reached);
   bool retry();
   bool onClientFailure();
   bool onDeadline();
@@ -123,6 +123,7 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   size_t route_index_ = 0;
   UpstreamPool* pool_ = nullptr;
   UpstreamLease lease_;
+  const Endpoint* avoided_ = nullptr;  // where the last attempt failed; to compare only
   std::unique_ptr<LocalReply> reply_;
   std::unique_ptr<BodyTransform> transform_;
   std::unique_ptr<FilterState> filter_state_;
@@ -145,7 +146,7 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   bool retrying_ = false;  // counted among its retries
   bool judged_ = false;    // what came of the attempt is known to the endpoint
   bool fresh_needed_ = false;
-  bool other_endpoint_ = false;
+  bool kept_retried_ = false;  // a kept connection had been closed
   bool content_sent_ = false;  // some of the request's content was consumed
   bool request_done_ = false;
   bool head_sent_ = false;

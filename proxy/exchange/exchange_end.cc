@@ -39,12 +39,17 @@ bool Exchange::onUpstreamFailure(const Error& error) {
   // That a kept connection was just being closed says nothing about the endpoint.
   const bool kept_closed = error.retry != Retry::No && lease_.stream->reused();
   if (!kept_closed) judgeEndpoint(true);
-  if (route_ != nullptr && mayRetry(error) && beginRetry()) {
-    fresh_needed_ = lease_.stream->reused();
-    other_endpoint_ = !fresh_needed_;
+  if (route_ == nullptr || !mayRetry(error)) return failWith(upstream_error_);
+  if (kept_closed && !kept_retried_) {
+    // Costs no attempt: that the endpoint is gone shows only now, on a new connection.
+    fresh_needed_ = kept_retried_ = true;
     return retry();
   }
-  return failWith(upstream_error_);
+  // No second time to an application that may have read the request twice already.
+  const bool reached = error.retry != Retry::Yes;
+  if ((reached && kept_retried_) || !beginRetry(reached)) return failWith(upstream_error_);
+  avoided_ = lease_.endpoint;
+  return retry();
 }
 
 // Counts what came of the request for its endpoint, once an attempt.
@@ -54,10 +59,11 @@ void Exchange::judgeEndpoint(bool failed) {
   pool_->onResult(lease_, failed);
 }
 
-// Whether another attempt is left to this exchange, and to the cluster's retries as a whole.
-bool Exchange::beginRetry() {
+// Whether another attempt is left to this exchange, and to the cluster's retries as a whole; those
+// are not asked after an attempt that did not reach the application, as it cost that nothing.
+bool Exchange::beginRetry(bool reached) {
   if (retries_left_ == 0) return false;
-  if (!retrying_ && !(retrying_ = pool_->beginRetry())) return false;
+  if (reached && !retrying_ && !(retrying_ = pool_->beginRetry())) return false;
   --retries_left_;
   return true;
 }

@@ -71,7 +71,10 @@ Result<UpstreamLease> UpstreamPool::acquire(ClientStreamEvents& events, const Up
   ClientSession* session = need.fresh ? nullptr : findSession(place, need.unrepeatable);
   if (session == nullptr) {
     auto opened = openSession(place);
-    if (!opened) return fail(std::move(opened.error()));
+    if (!opened) {
+      failed_at_ = place.endpoint.get();
+      return fail(std::move(opened.error()));
+    }
     session = *opened;
   }
   ClientStream& stream = session->begin(events);
@@ -191,7 +194,9 @@ void UpstreamPool::onSessionLost(ClientSession& session, const Error* why) {
   if (why == nullptr) return;
   place.counters->failures.add();
   cluster_->onResult(*place.endpoint, true, context_.loop.now());
-  if (!waiters_.empty()) wakeWaiter(*why);
+  if (waiters_.empty()) return;
+  waiters_.front()->failed_at = place.endpoint.get();
+  wakeWaiter(*why);
 }
 
 void UpstreamPool::onStreamsFree(ClientSession& session) {

@@ -17,6 +17,7 @@ class UpstreamWaiter : public ListNode<>, public Resumable {
   // Why the session that was waited for could not be had; empty otherwise. Taken by whoever
   // resumes.
   std::optional<Error> failure;
+  const Endpoint* failed_at = nullptr;  // where, with a failure; to compare only
 
  protected:
   ~UpstreamWaiter() = default;
@@ -62,6 +63,8 @@ class UpstreamPool final : private ClientSessionOwner {
   // (at the limit of connections, or no session is ready yet: wait()), Reset (connect failed at
   // once).
   Result<UpstreamLease> acquire(ClientStreamEvents& events, const UpstreamNeed& need);
+  // Where the last acquire() failed to begin a connection; to compare only.
+  const Endpoint* failedAt() const { return failed_at_; }
   // Queues behind others; false when too many wait.
   bool wait(UpstreamWaiter& waiter);
   // Must precede the end of a waiter that is still queued.
@@ -125,6 +128,7 @@ class UpstreamPool final : private ClientSessionOwner {
   std::vector<std::unique_ptr<Place>> places_;   // as the set's endpoints
   std::vector<std::unique_ptr<Place>> removed_;  // that still have leases
   IntrusiveList<UpstreamWaiter> waiters_;
+  const Endpoint* failed_at_ = nullptr;
   size_t waiting_ = 0;
   size_t connections_ = 0;
   std::shared_ptr<Cluster::Member> member_;

@@ -239,6 +239,29 @@ class Ejection(Case):
         self.assertEqual(self.states(proxy), ["ejected", "healthy"])
 
 
+class Retries(Case):
+    """Without ejection, so that the dead endpoint is tried again and again."""
+
+    def test_a_dead_endpoint_costs_no_request_however_many_there_are(self):
+        """Kept connections break, new ones are refused: more at once than the retry budget."""
+        alive, dying = self.applications(2)
+        proxy = self.start([alive, dying])
+        self.spread(proxy, 20)
+        dying.close()
+        statuses = []
+
+        def fetch_some():
+            with proxy.connect() as client:
+                statuses.extend(client.fetch().status for _ in range(50))
+
+        threads = [threading.Thread(target=fetch_some) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(Counter(statuses), {200: 16 * 50})
+
+
 class Limits(Case):
     def hold(self, app):
         release = threading.Event()

@@ -115,13 +115,13 @@ class Application(Upstream):
 
     def _profiled(self, request):
         value = request.get("Flamegate-Profile")
-        answer = self._answer(request)
         if value is None or self._secret is None:
-            return answer
+            return self._answer(request)
         ticket = Ticket(value, request.method, self._secret, self.service)
-        self.tickets.append(ticket)
+        self.tickets.append(ticket)  # first, as the answer may end everything
         if ticket.faults:
             raise AssertionError(f"bad profile request {value!r}: {ticket.faults}")
+        answer = self._answer(request)
         if self.ack_state == "started" and self.stacks is not None:
             threading.Thread(target=self._upload_later, args=(ticket.id,), daemon=True).start()
         return self.acknowledge(answer, ticket) if answer is not None else None
