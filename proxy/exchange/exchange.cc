@@ -14,6 +14,8 @@ namespace {
 constexpr size_t kTurnBytesMax = 512 * 1024;
 constexpr Duration kTunnelIdle = std::chrono::hours(1);
 // For requests to control, which have no route. It may hold one for a minute (`wait`).
+// Whoever waits for a session outlasts its deadline, so as to be told of the failure and try elsewhere.
+constexpr Duration kWaitGrace = std::chrono::milliseconds(100);
 constexpr Duration kControlConnect = std::chrono::seconds(5);
 constexpr Duration kControlResponse = std::chrono::seconds(75);
 
@@ -215,7 +217,7 @@ bool Exchange::acquire() {
   if (lease) return beginRelay(*lease);
   if (lease.error().code == ErrorCode::Full && pool_->wait(*this)) {
     step_ = Step::Waiting;
-    armConnect();
+    armConnect(kWaitGrace);
     return false;
   }
   return onAcquireFailure(std::move(lease.error()), pool_->failedAt());
@@ -231,7 +233,9 @@ bool Exchange::onAcquireFailure(Error error, const Endpoint* where) {
   avoided_ = where;
   context_->counters.upstream_failures.add();
   upstream_error_ = std::move(error);
-  if (upstream_error_.retry == Retry::Yes && beginRetry(false)) return retry();
+  const bool wanted =
+      upstream_error_.retry == Retry::Yes && route_ != nullptr && route_->retry.on.connect;
+  if (wanted && beginRetry(false)) return retry();
   return failWith(upstream_error_);
 }
 
@@ -462,10 +466,11 @@ bool Exchange::pumpTunnel(bool to_client) {
 
 // ---- Deadlines ----------------------------------------------------------------------------------
 
-void Exchange::armConnect() {
-  arm(Deadline::Connect, route_ != nullptr
-                             ? Duration(config().clusters[route_->cluster_index].timeout.connect)
-                             : kControlConnect);
+void Exchange::armConnect(Duration grace) {
+  const Duration time = route_ != nullptr
+                            ? Duration(config().clusters[route_->cluster_index].timeout.connect)
+                            : kControlConnect;
+  arm(Deadline::Connect, time + grace);
 }
 
 void Exchange::armResponse() {

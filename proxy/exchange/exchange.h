@@ -111,7 +111,7 @@ class Exchange final : public StreamHandler, private ClientStreamEvents, private
   void noteTraffic(TrafficStats& traffic) const;
   void finish();
   void arm(Deadline deadline, Duration after);
-  void armConnect();
+  void armConnect(Duration grace = {});
   void armResponse();
   void armIdle();
 

@@ -49,6 +49,7 @@ ClusterOptions optionsOf(const config::Cluster& config, ClientConnector connecto
       .pending_max = config.limits.pending,
       .requests_max = config.limits.requests,
       .retry_budget_percent = config.limits.retry_budget_percent,
+      .connect = config.timeout.connect,
       .idle = config.timeout.idle,
   };
   if (config.outlier) {

@@ -115,17 +115,18 @@ void ListenSockets::closeOthers(const std::vector<config::Listener>& listeners) 
   });
 }
 
-Result<std::vector<UniqueFd>> ListenSockets::duplicate(
+Result<std::vector<ListeningFd>> ListenSockets::duplicate(
     const std::vector<config::Listener>& listeners, size_t worker) const {
-  std::vector<UniqueFd> fds;
-  for (const config::Listener& listener : listeners) {
-    const Sockets& sockets = open_.at(config::formatAddress(listener.address));
-    const int original = sockets.fds[worker % sockets.fds.size()].get();
-    auto copy = duplicateFd(original);
-    if (!copy) return fail(std::move(copy.error()));
-    fds.push_back(std::move(*copy));
+  std::vector<ListeningFd> duplicates;
+  for (size_t listener = 0; listener < listeners.size(); ++listener) {
+    const auto& fds = open_.at(config::formatAddress(listeners[listener].address)).fds;
+    for (size_t i = worker % fds.size(); i < fds.size(); i += workers_) {
+      auto copy = duplicateFd(fds[i].get());
+      if (!copy) return fail(std::move(copy.error()));
+      duplicates.push_back({listener, std::move(*copy)});
+    }
   }
-  return fds;
+  return duplicates;
 }
 
 std::string ListenSockets::boundTo(const config::Listener& listener) const {

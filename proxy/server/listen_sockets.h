@@ -9,6 +9,7 @@
 #include "config/schema/config.h"
 #include "proxy/base/fd.h"
 #include "proxy/net/address.h"
+#include "proxy/server/worker.h"
 
 namespace flamegate::proxy {
 
@@ -38,9 +39,10 @@ class ListenSockets {
   // A duplicate of the admin listener's only socket, opened at the first call.
   Result<UniqueFd> openAdmin(const config::Address& address);
 
-  // Duplicates for one worker, one a listener, in their order.
-  Result<std::vector<UniqueFd>> duplicate(const std::vector<config::Listener>& listeners,
-                                          size_t worker) const;
+  // Duplicates for one worker: at least one a listener. All sockets of a listener are served by the
+  // workers together, even when a process of more workers has handed them over.
+  Result<std::vector<ListeningFd>> duplicate(const std::vector<config::Listener>& listeners,
+                                             size_t worker) const;
   // Where a listener really listens: with the port that the system chose.
   std::string boundTo(const config::Listener& listener) const;
 

@@ -211,6 +211,10 @@ Result<> Process::start() {
   return predecessor_->relieve(*loop_, [this] {
     owns_socket_dir_ = true;
     control_->start();
+    loop_->post([this] {
+      predecessor_.reset();
+      if (upgrade_wanted_) upgrade();
+    });
   });
 }
 
@@ -253,6 +257,7 @@ void Process::onSignal() {
   while (::read(signal_fd_.get(), &info, sizeof info) == sizeof info) {
     switch (info.ssi_signo) {
       case SIGHUP:
+        if (draining_) break;
         notifyServiceManager("RELOADING=1");
         reload();
         notifyServiceManager("READY=1");
@@ -292,7 +297,7 @@ void Process::reload() {
   const std::shared_ptr<const Snapshot>& snapshot = prepared->snapshot;
   const auto& listeners = snapshot->config.listeners;
   if (auto opened = sockets_->open(listeners); !opened) return refuse(opened.error().detail);
-  std::vector<std::vector<UniqueFd>> fds;
+  std::vector<std::vector<ListeningFd>> fds;
   for (size_t i = 0; i < worker_count_; ++i) {
     auto duplicates = sockets_->duplicate(listeners, i);
     if (!duplicates) return refuse(duplicates.error().detail);
@@ -315,7 +320,11 @@ void Process::reload() {
 void Process::drain() {
   draining_ = true;
   logInfo("process", "draining");
-  if (successor_ == nullptr) notifyServiceManager("STOPPING=1");
+  if (owns_socket_dir_ || successor_ == nullptr) {
+    notifyServiceManager("STOPPING=1");
+    // One that is not ready yet is to end with this process.
+    if (successor_ != nullptr) loop_->post([this] { successor_.reset(); });
+  }
   sockets_.reset();
   drain_timer_ = std::make_unique<Timer>(
       loop_->timers(), [](void* self) { static_cast<Process*>(self)->loop_->stop(); }, this);
@@ -332,7 +341,8 @@ void Process::finishIfDrained() {
 // ---- Upgrade ------------------------------------------------------------------------------------
 
 void Process::upgrade() {
-  if (draining_ || successor_ != nullptr) return;
+  upgrade_wanted_ = predecessor_ != nullptr;  // first this one has to be what it replaces
+  if (upgrade_wanted_ || draining_ || successor_ != nullptr) return;
   logInfo("process", "starting " + executable_ + " to take over");
   if (auto started = startSuccessor()) {
     successor_ = std::move(*started);
@@ -359,6 +369,7 @@ Result<std::unique_ptr<Successor>> Process::startSuccessor() {
 // Control's store and addresses are its next owner's before the last connections have ended; what
 // they still record goes to the new control through the same socket.
 void Process::yieldToSuccessor() {
+  if (draining_) return;
   notifyServiceManager("MAINPID=" + std::to_string(successor_->pid()));
   owns_socket_dir_ = false;
   admin_.reset();

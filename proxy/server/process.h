@@ -105,6 +105,7 @@ class Process {
   uint64_t reloads_failed_ = 0;
   uint64_t upgrades_failed_ = 0;
   bool draining_ = false;
+  bool upgrade_wanted_ = false;
 };
 
 }  // namespace flamegate::proxy

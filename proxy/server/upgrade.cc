@@ -120,10 +120,12 @@ Result<std::unique_ptr<Successor>> Successor::start(EventLoop& loop, Plan plan, 
     return ioFailure("socketpair");
   }
   successor->channel_.reset(ends[0]);
-  const UniqueFd theirs(ends[1]);
+  UniqueFd theirs(ends[1]);
   if (auto spawned = successor->spawn(plan, theirs.get()); !spawned) {
     return proxy::fail(std::move(spawned.error()));
   }
+  // Without our copy, sending to a successor that has ended already fails instead of waiting.
+  theirs.reset();
   if (auto handed = successor->hand(plan); !handed) return proxy::fail(std::move(handed.error()));
   auto watched = loop.watchLevel(
       successor->channel_.get(), successor->watch_,

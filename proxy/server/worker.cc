@@ -96,13 +96,14 @@ void Worker::stop() {
   thread_.join();
 }
 
-void Worker::apply(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners) {
+void Worker::apply(std::shared_ptr<const Snapshot> snapshot, std::vector<ListeningFd> listening) {
   // std::function wants a copyable capture.
-  auto fds = std::make_shared<std::vector<UniqueFd>>(std::move(listeners));
+  auto fds = std::make_shared<std::vector<ListeningFd>>(std::move(listening));
   loop_->post([this, snapshot = std::move(snapshot), fds] { applyNow(snapshot, std::move(*fds)); });
 }
 
-void Worker::applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners) {
+void Worker::applyNow(std::shared_ptr<const Snapshot> snapshot,
+                      std::vector<ListeningFd> listening) {
   auto context =
       std::make_unique<WorkerContext>(*client_sessions_, snapshot, counters_, date_, index_,
                                       contexts_.empty() ? nullptr : contexts_.back().get());
@@ -120,7 +121,7 @@ void Worker::applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<Uniq
   listeners_.clear();
   const ServerSessionLimits limits = limitsOf(snapshot->config.limits);
   http2_context_->limits = limits;
-  for (size_t i = 0; i < listeners.size(); ++i) listen(i, std::move(listeners[i]), limits);
+  for (ListeningFd& socket : listening) listen(socket.listener, std::move(socket.fd), limits);
 }
 
 void Worker::listen(size_t listener, UniqueFd fd, const ServerSessionLimits& limits) {

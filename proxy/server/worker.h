@@ -17,6 +17,12 @@
 
 namespace flamegate::proxy {
 
+// A socket that a worker accepts from. `listener`: its place in the configuration.
+struct ListeningFd {
+  size_t listener = 0;
+  UniqueFd fd;
+};
+
 // What all workers are made from. Outlives them.
 struct WorkerShared {
   AccessLogFile* access_log = nullptr;  // null: none
@@ -41,9 +47,8 @@ class Worker final : private HandlerFactory {
   const WorkerCounters& counters() const { return counters_; }
 
   void start();
-  // Puts a snapshot in force for new exchanges. `listeners` replace the present ones: the
-  // descriptors of the new snapshot's listeners in their order.
-  void apply(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners);
+  // Puts a snapshot in force for new exchanges. `listening` replaces what it listens on now.
+  void apply(std::shared_ptr<const Snapshot> snapshot, std::vector<ListeningFd> listening);
   // Stops accepting; connections end after their present response. `on_empty` is called on the
   // worker's thread when the last is gone.
   void drain(std::function<void()> on_empty);
@@ -58,7 +63,7 @@ class Worker final : private HandlerFactory {
   void onRefused(const Peer& peer, uint16_t status, std::string_view reason) override;
   bool draining() const override { return draining_; }
 
-  void applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<UniqueFd> listeners);
+  void applyNow(std::shared_ptr<const Snapshot> snapshot, std::vector<ListeningFd> listening);
   void accept(size_t listener, UniqueFd fd, const Address& peer);
   void awaitProxyHeader(size_t listener, UniqueFd fd, const Address& peer);
   void onGreeted(ProxyGreeting& greeting);

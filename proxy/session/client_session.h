@@ -70,6 +70,8 @@ class ClientSession : public Deletable, public ListNode<> {
   // When the last loan ended.
   TimePoint idleSince() const { return idle_since_; }
 
+  // When the owner began to open it.
+  TimePoint opened;
   // The owner's list that it is in.
   OwningList<ClientSession>* shelf = nullptr;
 

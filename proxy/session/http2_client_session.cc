@@ -246,6 +246,8 @@ void Http2ClientSession::onReset(const Http2Event& event) {
   auto& stream = static_cast<Http2ClientStream&>(*event.stream);
   if (!stream.response_complete_) {
     const bool unprocessed = event.error == Http2Error::RefusedStream;
+    // The connection is well: this says nothing of one that was being closed.
+    if (!unprocessed) stream.reused_ = false;
     stream.fail(ErrorCode::Reset, unprocessed ? Retry::Yes : stream.retryAfterLoss(),
                 "the application reset the stream with code " +
                     std::to_string(static_cast<uint32_t>(event.error)));

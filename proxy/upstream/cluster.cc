@@ -119,9 +119,7 @@ void Cluster::postTo(const std::shared_ptr<Member>& member, void (UpstreamPool::
 
 void Cluster::wantRoom(Member& member) {
   const std::lock_guard lock(mutex_);
-  if (member.wanting) return;
-  member.wanting = true;
-  wanting_.fetch_add(1, std::memory_order_seq_cst);
+  if (!std::exchange(member.wanting, true)) wanting_.fetch_add(1, std::memory_order_seq_cst);
   for (const auto& other : members_) {
     postTo(other, other.get() == &member ? &UpstreamPool::onRoom : &UpstreamPool::onRoomWanted);
   }

@@ -35,6 +35,7 @@ struct ClusterOptions {
   size_t pending_max = 1024;   // exchanges that wait for a stream
   size_t requests_max = 4096;  // in flight, with those that wait
   uint32_t retry_budget_percent = 20;
+  Duration connect = std::chrono::seconds(5);  // until a session can lend its first stream
   Duration idle = std::chrono::seconds(30);
 };
 

@@ -17,6 +17,9 @@ UpstreamPool::UpstreamPool(ClientSessionContext& context, std::shared_ptr<Cluste
       member_(cluster_->join(context.loop, *this)),
       sweep_timer_(
           context.loop.timers(), [](void* self) { static_cast<UpstreamPool*>(self)->sweep(); },
+          this),
+      pending_timer_(
+          context.loop.timers(), [](void* self) { static_cast<UpstreamPool*>(self)->endOverdue(); },
           this) {
   onEndpointsChanged();
 }
@@ -118,7 +121,8 @@ Result<ClientSession*> UpstreamPool::openSession(Place& place) {
   if (place.pending.size() > waiting_) {
     return fail(ErrorCode::Full, ErrorSource::Upstream, "sessions are being opened");
   }
-  if (!roomForSession()) {
+  room_refused_ = !roomForSession();
+  if (room_refused_) {
     return fail(ErrorCode::Full, ErrorSource::Upstream, "the cluster's connection limit");
   }
   const Endpoint& endpoint = *place.endpoint;
@@ -135,6 +139,8 @@ Result<ClientSession*> UpstreamPool::openSession(Place& place) {
   ClientSession& session = **made;
   shelve(place, std::move(*made));
   if (session.streamsFree() > 0) return &session;
+  session.opened = context_.loop.now();
+  awaitSession(session);
   return fail(ErrorCode::Full, ErrorSource::Upstream, "a session is being opened");
 }
 
@@ -190,7 +196,12 @@ void UpstreamPool::drop(std::unique_ptr<ClientSession> session) {
 
 void UpstreamPool::onSessionLost(ClientSession& session, const Error* why) {
   Place& place = placeOf(session);
+  const bool never_lent = session.shelf == &place.pending;
   drop(takeOut(session));
+  // An application that goes away with its first words: who waited for this session must know.
+  const Error gone{ErrorCode::Reset, ErrorSource::Upstream, Retry::Yes,
+                   "ended before its first stream"};
+  if (why == nullptr && never_lent) why = &gone;
   if (why == nullptr) return;
   place.counters->failures.add();
   cluster_->onResult(*place.endpoint, true, context_.loop.now());
@@ -210,6 +221,7 @@ void UpstreamPool::onSessionReplaced(ClientSession& session, std::unique_ptr<Cli
   session.retire();
   context_.loop.deleteLater(takeOut(session));
   ClientSession& fresh = *made;
+  fresh.opened = session.opened;
   shelve(place, std::move(made));
   onStreamsFree(fresh);
 }
@@ -223,12 +235,17 @@ bool UpstreamPool::wait(UpstreamWaiter& waiter) {
   }
   ++waiting_;
   waiters_.pushBack(waiter);
-  if (!cluster_->hasRoom()) cluster_->wantRoom(*member_);
+  if (std::exchange(room_refused_, false) || !cluster_->hasRoom()) cluster_->wantRoom(*member_);
   return true;
 }
 
 void UpstreamPool::cancelWait(UpstreamWaiter& waiter) {
-  if (!static_cast<ListNode<>&>(waiter).linked()) return;
+  if (!static_cast<ListNode<>&>(waiter).linked()) {
+    // It was woken and goes before its turn: what it was woken for is the next one's.
+    const bool woken = static_cast<Resumable&>(waiter).linked() && !waiter.failure;
+    if (woken && !waiters_.empty()) wakeWaiter({});
+    return;
+  }
   static_cast<ListNode<>&>(waiter).unlink();
   --waiting_;
   cluster_->givePending();
@@ -298,6 +315,31 @@ void UpstreamPool::sweep() {
   std::erase_if(removed_, [](const auto& place) { return place->empty(); });
   if (!oldest.set() && !removed_.empty()) oldest = context_.loop.now();
   if (oldest.set()) sweep_timer_.arm(oldest + options().idle);
+}
+
+// Sessions that could not lend a stream in time, as an application that takes connections and says
+// nothing.
+void UpstreamPool::endOverdue() {
+  const Error late{ErrorCode::Timeout, ErrorSource::Upstream, Retry::Yes, "no stream in time"};
+  const TimePoint now = context_.loop.now();
+  TimePoint next;
+  const auto endIn = [&](Place& place) {
+    while (ClientSession* oldest = place.pending.back()) {
+      const TimePoint due = oldest->opened + options().connect;
+      if (due > now) {
+        if (!next.set() || due < next) next = due;
+        return;
+      }
+      onSessionLost(*oldest, &late);
+    }
+  };
+  for (const auto& place : places_) endIn(*place);
+  for (const auto& place : removed_) endIn(*place);
+  if (next.set()) pending_timer_.arm(next);
+}
+
+void UpstreamPool::awaitSession(ClientSession& session) {
+  if (!pending_timer_.armed()) pending_timer_.arm(session.opened + options().connect);
 }
 
 }  // namespace flamegate::proxy

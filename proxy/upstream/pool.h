@@ -117,6 +117,8 @@ class UpstreamPool final : private ClientSessionOwner {
   void retirePlace(std::unique_ptr<Place> place);
   void wakeWaiter(std::optional<Error> failure);
   void sweep();
+  void endOverdue();
+  void awaitSession(ClientSession& session);
 
   ClientSessionContext& context_;
   const std::shared_ptr<Cluster> cluster_;
@@ -132,7 +134,9 @@ class UpstreamPool final : private ClientSessionOwner {
   size_t waiting_ = 0;
   size_t connections_ = 0;
   std::shared_ptr<Cluster::Member> member_;
+  bool room_refused_ = false;  // the last session could not be opened for the cluster's limit
   Timer sweep_timer_;
+  Timer pending_timer_;
 };
 
 }  // namespace flamegate::proxy

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import socket
 import unittest
 
 from rig import Authority, Proxy, wait_until
@@ -167,6 +168,43 @@ class Retries(Http2UpstreamCase):
         self.assertEqual(self.proxy.fetch().body, b"last")
         self.app.respond = lambda request: request.answer(body=b"new")
         self.assertEqual(self.proxy.fetch().body, b"new")
+
+
+class Silence(unittest.TestCase):
+    """An application that takes connections and says nothing."""
+
+    def test_a_silent_endpoint_is_given_up_for_another(self):
+        app = Http2Upstream()
+        self.addCleanup(app.close)
+        app.respond = lambda request: request.answer(body=b"well")
+        silent = self.enterContext(socket.create_server(("127.0.0.1", 0), backlog=64))
+        cluster = {
+            "name": "app",
+            "endpoints": [f"127.0.0.1:{silent.getsockname()[1]}", app.address],
+            "protocol": "h2",
+            "balance": "round_robin",
+            "timeout": {"connect": "300ms"},
+        }
+        with Proxy(None, {"clusters": [cluster]}) as proxy:
+            for _ in range(6):
+                self.assertEqual(proxy.fetch().body, b"well")
+
+    def test_alone_it_is_asked_again_once_it_speaks(self):
+        silent = socket.create_server(("127.0.0.1", 0), backlog=64)
+        port = silent.getsockname()[1]
+        cluster = {
+            "name": "app",
+            "endpoints": [f"127.0.0.1:{port}"],
+            "protocol": "h2",
+            "timeout": {"connect": "300ms"},
+        }
+        with Proxy(None, {"clusters": [cluster]}) as proxy:
+            self.assertEqual(proxy.fetch().status, 504)
+            silent.close()
+            app = Http2Upstream(port=port)
+            self.addCleanup(app.close)
+            app.respond = lambda request: request.answer(body=b"well")
+            wait_until(lambda: proxy.fetch().status == 200, "it is used")
 
 
 class Limits(Http2UpstreamCase):

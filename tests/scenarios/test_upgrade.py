@@ -10,7 +10,7 @@ import threading
 import unittest
 from unittest import mock
 
-from rig import Proxy, Upstream, binary, echo, wait_until
+from rig import Proxy, Upstream, binary, echo, reply, wait_until
 
 
 class Load:
@@ -161,6 +161,34 @@ class Upgrade(unittest.TestCase):
                 self.assertEqual(sorted(told), [f"MAINPID={proxy.pid}".encode(), b"READY=1"])
                 self.assertEqual(proxy.wait_for_exit(), 0)
                 self.assertFalse(select.select([manager], [], [], 0)[0], "nobody stops")
+
+    def test_fewer_workers_serve_all_sockets_that_were_handed_over(self):
+        with Proxy(self.app, {"workers": 6}) as proxy:
+            proxy.write_config({"workers": 2})
+            proxy.upgrade()
+            self.assertEqual(proxy.wait_for_exit(), 0)
+            for _ in range(60):
+                self.assertEqual(proxy.fetch().status, 200)
+
+    def test_a_reload_of_the_old_process_is_ignored(self):
+        started, go = threading.Event(), threading.Event()
+
+        def late(request):
+            started.set()
+            go.wait(10)
+            return reply(body=b"late")
+
+        app = Upstream(late)
+        self.addCleanup(app.close)
+        with Proxy(app) as proxy, proxy.connect() as client:
+            client.request("GET", "/")
+            self.assertTrue(started.wait(10))
+            old = proxy.pid
+            proxy.upgrade()
+            os.kill(old, signal.SIGHUP)
+            go.set()
+            self.assertEqual(client.response().body, b"late")
+            self.assertEqual(proxy.wait_for_exit(), 0)
 
     def test_the_new_process_takes_signals(self):
         with Proxy(self.app) as proxy:

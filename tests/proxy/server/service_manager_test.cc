@@ -92,7 +92,7 @@ TEST(ServiceManager, ListenersAreServedFromInheritedSockets) {
   for (size_t worker : {0, 1}) {
     auto fds = sockets.duplicate({listenerAt(address)}, worker);
     ASSERT_TRUE(fds);
-    EXPECT_EQ(localAddress(fds->front().get()).toString(), address.toString());
+    EXPECT_EQ(localAddress(fds->front().fd.get()).toString(), address.toString());
   }
   sockets.closeOthers({});
   EXPECT_EQ(::fcntl(original, F_GETFD), -1);

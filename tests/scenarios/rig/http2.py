@@ -311,11 +311,11 @@ class Http2Upstream:
     called when a request's head has come, on the connection's thread, or, unless `early`, when it has
     ended. Respects no windows but its own: answers stay below 64 KiB."""
 
-    def __init__(self, respond=None, first_settings=(), wrap=None, early=False):
+    def __init__(self, respond=None, first_settings=(), wrap=None, early=False, port=0):
         self.respond = respond or (lambda request: request.answer(body=request.target.encode()))
         self.first_settings, self.wrap, self.early = first_settings, wrap, early
         self.requests, self.connections, self.errors = [], [], []
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=1024)
         self.port = self._listener.getsockname()[1]
         self.address = f"127.0.0.1:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
